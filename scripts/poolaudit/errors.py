@@ -1,0 +1,42 @@
+"""The one exception a user is meant to read."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AuditError(Exception):
+    """Something about the user's input or settings that stops the audit.
+
+    Args:
+        what: one sentence that says what is wrong.
+        where: the place: a file, `file:line`, or a file and the key in it.
+        found: what stands there, shortened by the caller where it is long.
+        expected: what should stand there.
+        todo: what the user can do about it.
+
+    The message puts each of them on a line of its own; parts not given are left out.
+    """
+
+    def __init__(
+        self, what: str, *, where: str = "", found: str = "", expected: str = "", todo: str = ""
+    ) -> None:
+        self.what, self.where, self.found = what, where, found
+        self.expected, self.todo = expected, todo
+        parts = [("where", where), ("found", found), ("expected", expected), ("to do", todo)]
+        lines = [what, *(f"  {name + ':':<10}{text}" for name, text in parts if text)]
+        super().__init__("\n".join(lines))
+
+    def __reduce__(self):
+        return _rebuild, (self.what, self.where, self.found, self.expected, self.todo)
+
+
+def _rebuild(what: str, where: str, found: str, expected: str, todo: str) -> AuditError:
+    return AuditError(what, where=where, found=found, expected=expected, todo=todo)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say which known names are close to `name`: "did you mean nDCG@10?", or "" if none is."""
+    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(close)}?" if close else ""
