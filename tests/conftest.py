@@ -1,0 +1,19 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real judgments and runs; tests that ask for it skip where it is absent."""
+    folder = Path(os.environ.get("POOLAUDIT_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "README.md").is_file():
+        pytest.skip(f"no real data at {folder} (set POOLAUDIT_DATA)")
+    return folder.resolve()
