@@ -1,0 +1,410 @@
+"""The data model: two tables in one order, from which every number comes.
+
+`pairs` has one row for each (query, document) that any run returned or any assessor judged, in
+the order of query id and document id (both in byte order). `rankings` has one row for each
+returned document, in the order of query, run and rank, and points into `pairs` by row number.
+With them a pool is `best_rank <= depth`, a judgment set is a vector of grades over the pairs, and
+scoring a run is gathering grades along its rankings: nothing is sorted and no string is compared
+again.
+
+In memory both are plain arrays with integer codes. Two values stand for what has no value:
+`UNJUDGED` in a vector of grades, `NEVER` in a vector of ranks; both are null in the files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from poolaudit.files import write_table
+
+UNJUDGED = np.iinfo(np.int16).min
+NEVER = np.iinfo(np.int32).max
+KINDS = ("run", "group", "family", "type")
+
+
+@dataclass(frozen=True)
+class Contributor:
+    """One audited run as the data model sees it.
+
+    Attributes:
+        run: its name.
+        pooled: whether its top documents were put into the judgment pool.
+        group, family, type: who made it, what kind of system, manual or automatic; None if unknown.
+    """
+
+    run: str
+    pooled: bool
+    group: str | None = None
+    family: str | None = None
+    type: str | None = None
+
+
+@dataclass(frozen=True)
+class Holders:
+    """For one kind of contributor: who brought each pair into the pool first, and who came next.
+
+    Attributes:
+        names: the contributors of this kind with at least one pooled run, in byte order.
+        best: int32[pairs], the contributor that holds the pair's best rank in the pool, as an index
+            into `names`; -1 where no pool run returned the pair. On equal ranks the run that comes
+            first by name; no such pair is unique to anyone.
+        next_best: int32[pairs], the best rank of any other contributor of this kind, or NEVER.
+    """
+
+    names: tuple[str, ...]
+    best: np.ndarray
+    next_best: np.ndarray
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every (query, document) pair that was returned or judged.
+
+    Attributes:
+        query_ids: the queries that are averaged over, in byte order; all have judgments.
+        query: int32[pairs], index into `query_ids`.
+        doc_id: Arrow string array [pairs].
+        relevance: int16[pairs], the grade; UNJUDGED where no assessor saw the pair. Below zero: the
+            document was in the pool but was not judged (METHODS 2).
+        best_rank: int32[pairs], best rank over the pooled runs, or NEVER.
+        any_best_rank: int32[pairs], best rank over all audited runs, or NEVER.
+        returned_by: int32[pairs], number of audited runs that returned it.
+        holders: for each kind of contributor known, who holds the best rank.
+    """
+
+    query_ids: tuple[str, ...]
+    query: np.ndarray
+    doc_id: pa.Array
+    relevance: np.ndarray
+    best_rank: np.ndarray
+    any_best_rank: np.ndarray
+    returned_by: np.ndarray
+    holders: Mapping[str, Holders]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def in_pool(self, depth: int) -> np.ndarray:
+        """bool[pairs]: in the union of the first `depth` documents of the pooled runs."""
+        return self.best_rank <= depth
+
+    def grades(self, depth: int | None = None) -> np.ndarray:
+        """int16[pairs]: the judgment set of a campaign with pool depth `depth`; None: all of it."""
+        if depth is None:
+            return self.relevance
+        return np.where(self.in_pool(depth), self.relevance, np.int16(UNJUDGED))
+
+    def unique_to(self, kind: str, contributor: str, depth: int) -> np.ndarray:
+        """bool[pairs]: in the depth-`depth` pool, and there only because of this contributor."""
+        holders = self.holders[kind]
+        mine = holders.best == holders.names.index(contributor)
+        return mine & self.in_pool(depth) & (holders.next_best > depth)
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """Every returned document, in the order of query, run and rank.
+
+    A *list* is what one run returned for one query. Its rows are contiguous and their ranks are
+    1, 2, ... to its length; a query that a run did not answer has no list.
+
+    Attributes:
+        runs: the audited runs, in byte order.
+        query_ids: as in Pairs.
+        list_query, list_run: int32[lists], indices into `query_ids` and `runs`.
+        offsets: int64[lists + 1]: the rows of list i are offsets[i] up to offsets[i + 1].
+        rank: int32[rows], from 1.
+        score: float64[rows], as the run gave it, after the rounding that the settings ask for.
+        pair: int32[rows], row number in Pairs.
+    """
+
+    runs: tuple[str, ...]
+    query_ids: tuple[str, ...]
+    list_query: np.ndarray
+    list_run: np.ndarray
+    offsets: np.ndarray
+    rank: np.ndarray
+    score: np.ndarray
+    pair: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.pair)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int64[lists]: the number of documents of each list."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def list_of(self) -> np.ndarray:
+        """int32[rows]: the list that each row belongs to."""
+        return np.repeat(np.arange(len(self.list_run), dtype=np.int32), self.lengths)
+
+
+def build(
+    judgments: pa.Table, runs: Iterable[tuple[Contributor, pa.Table]]
+) -> tuple[Pairs, Rankings]:
+    """Join the ordered runs with the judgments.
+
+    Args:
+        judgments: query_id, doc_id, relevance; one row a pair.
+        runs: each run with its table query_id, doc_id, rank, score, ordered by query and rank.
+            Queries without judgments are left out here.
+
+    Returns:
+        The two tables.
+    """
+    runs = sorted(runs, key=lambda entry: entry[0].run)
+    contributors = [contributor for contributor, _ in runs]
+    query_ids = pc.unique(judgments["query_id"]).sort()
+    tables = [_judged_queries_only(table, query_ids) for _, table in runs]
+
+    columns = [judgments, *tables]
+    query = np.concatenate([_codes(table["query_id"], query_ids) for table in columns])
+    doc, doc_ids = _encode(pa.chunked_array([c for t in columns for c in t["doc_id"].chunks]))
+    pair, keys = _encode_integers(query * np.int64(max(1, len(doc_ids))) + doc)
+    del doc
+
+    judged, returned = pair[: judgments.num_rows], pair[judgments.num_rows :]
+    relevance = np.full(len(keys), UNJUDGED, np.int16)
+    relevance[judged] = judgments["relevance"].to_numpy()
+    rows_of_run = np.cumsum([0, *(table.num_rows for table in tables)])
+    rank = _concatenate([table["rank"].to_numpy() for table in tables], np.int32)
+    score = _concatenate([table["score"].to_numpy() for table in tables], np.float64)
+
+    pairs = Pairs(
+        query_ids=tuple(query_ids.to_pylist()),
+        query=(keys // max(1, len(doc_ids))).astype(np.int32),
+        doc_id=doc_ids.take(pa.array(keys % max(1, len(doc_ids)))),
+        relevance=relevance,
+        best_rank=np.full(len(keys), NEVER, np.int32),
+        any_best_rank=np.full(len(keys), NEVER, np.int32),
+        returned_by=np.bincount(returned, minlength=len(keys)).astype(np.int32),
+        holders=_find_holders(contributors, returned, rank, rows_of_run, len(keys)),
+    )
+    np.minimum.at(pairs.any_best_rank, returned, rank)
+    for i, contributor in enumerate(contributors):
+        if contributor.pooled:
+            rows = slice(rows_of_run[i], rows_of_run[i + 1])
+            np.minimum.at(pairs.best_rank, returned[rows], rank[rows])
+
+    run = np.repeat(np.arange(len(tables), dtype=np.int32), np.diff(rows_of_run))
+    by_query = np.argsort(query[judgments.num_rows :], kind="stable")
+    rankings = _rankings(
+        tuple(contributor.run for contributor in contributors),
+        pairs.query_ids,
+        query=query[judgments.num_rows :][by_query].astype(np.int32),
+        run=run[by_query],
+        rank=rank[by_query],
+        score=score[by_query],
+        pair=returned[by_query].astype(np.int32),
+    )
+    return pairs, rankings
+
+
+def _judged_queries_only(table: pa.Table, query_ids: pa.Array) -> pa.Table:
+    return table.filter(pc.is_in(table["query_id"], value_set=query_ids))
+
+
+def _codes(values: pa.ChunkedArray, names: pa.Array) -> np.ndarray:
+    """int64[rows]: the position of each value in `names`; -1 where it is null."""
+    return pc.fill_null(pc.index_in(values, value_set=names), -1).to_numpy().astype(np.int64)
+
+
+def _encode(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+    """Codes in byte order of the distinct strings, and these strings."""
+    encoded = values.cast(pa.string()).combine_chunks().dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    return position[encoded.indices.to_numpy()], encoded.dictionary.take(pa.array(order))
+
+
+def _encode_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Codes in ascending order of the distinct integers, and these integers."""
+    # A hash table over all rows and a sort of the distinct ones is faster than np.unique, which
+    # sorts all rows.
+    encoded = pa.array(values).dictionary_encode()
+    distinct = encoded.dictionary.to_numpy()
+    order = np.argsort(distinct)
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    return position[encoded.indices.to_numpy()], distinct[order]
+
+
+def _concatenate(arrays: Sequence[np.ndarray], dtype: type) -> np.ndarray:
+    return np.concatenate(arrays).astype(dtype) if arrays else np.empty(0, dtype)
+
+
+def _find_holders(
+    contributors: Sequence[Contributor],
+    pair: np.ndarray,
+    rank: np.ndarray,
+    rows_of_run: np.ndarray,
+    n_pairs: int,
+) -> dict[str, Holders]:
+    """Best holder and next best rank of each pair, for each kind that the pooled runs name."""
+    found = {}
+    for kind in KINDS:
+        names = [getattr(c, kind) if c.pooled else None for c in contributors]
+        known = tuple(sorted({name for name in names if name is not None}))
+        if not known:
+            continue
+        best = np.full(n_pairs, NEVER, np.int32)
+        next_best = np.full(n_pairs, NEVER, np.int32)
+        holder = np.full(n_pairs, -1, np.int32)
+        for i, name in enumerate(names):
+            if name is None:
+                continue
+            rows = slice(rows_of_run[i], rows_of_run[i + 1])
+            at, new, me = pair[rows], rank[rows], known.index(name)
+            # `next_best` is the best of everyone but the holder. A contributor that takes the lead
+            # hands the old best over to it, unless the old best was its own.
+            mine, better = holder[at] == me, new < best[at]
+            of_others = np.where(better, best[at], np.minimum(next_best[at], new))
+            next_best[at] = np.where(mine, next_best[at], of_others)
+            holder[at] = np.where(better, me, holder[at])
+            best[at] = np.minimum(best[at], new)
+        found[kind] = Holders(known, holder, next_best)
+    return found
+
+
+def _rankings(
+    runs: tuple[str, ...],
+    query_ids: tuple[str, ...],
+    *,
+    query: np.ndarray,
+    run: np.ndarray,
+    rank: np.ndarray,
+    score: np.ndarray,
+    pair: np.ndarray,
+) -> Rankings:
+    """Find the lists in rows that are ordered by query, run and rank."""
+    starts = np.flatnonzero(rank == 1)
+    return Rankings(
+        runs=runs,
+        query_ids=query_ids,
+        list_query=query[starts],
+        list_run=run[starts],
+        offsets=np.append(starts, len(rank)).astype(np.int64),
+        rank=rank,
+        score=score,
+        pair=pair,
+    )
+
+
+def write(
+    pairs: Pairs, rankings: Rankings, pairs_path: Path | str, rankings_path: Path | str
+) -> None:
+    """Write the two tables as Parquet; equal tables give equal bytes.
+
+    Columns of pairs: query_id, doc_id, relevance, best_rank, any_best_rank, returned_by, and for
+    each kind of contributor `<kind>_holder` and `<kind>_next_best`. Columns of rankings: run,
+    query_id, rank, score, pair.
+    """
+    columns = {
+        "query_id": _dictionary(pairs.query, pairs.query_ids),
+        "doc_id": pairs.doc_id,
+        "relevance": _nullable(pairs.relevance, UNJUDGED),
+        "best_rank": _nullable(pairs.best_rank, NEVER),
+        "any_best_rank": _nullable(pairs.any_best_rank, NEVER),
+        "returned_by": pa.array(pairs.returned_by),
+    }
+    for kind, holders in pairs.holders.items():
+        columns[f"{kind}_holder"] = _dictionary(holders.best, holders.names)
+        columns[f"{kind}_next_best"] = _nullable(holders.next_best, NEVER)
+    names = {kind: list(holders.names) for kind, holders in pairs.holders.items()}
+    write_table(pairs_path, _described(columns, queries=list(pairs.query_ids), contributors=names))
+
+    columns = {
+        "run": _dictionary(rankings.list_run[rankings.list_of], rankings.runs),
+        "query_id": _dictionary(rankings.list_query[rankings.list_of], rankings.query_ids),
+        "rank": pa.array(rankings.rank),
+        "score": pa.array(rankings.score),
+        "pair": pa.array(rankings.pair),
+    }
+    write_table(
+        rankings_path,
+        _described(columns, runs=list(rankings.runs), queries=list(rankings.query_ids)),
+    )
+
+
+def _nullable(values: np.ndarray, nothing: int) -> pa.Array:
+    return pa.array(values, mask=values == nothing)
+
+
+def _dictionary(codes: np.ndarray, names: Sequence[str]) -> pa.Array:
+    indices = pa.array(codes.astype(np.int32), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
+
+
+def _described(columns: dict[str, pa.Array], **names: object) -> pa.Table:
+    """A table that keeps the names its codes point to, also those that no row has."""
+    table = pa.table(columns)
+    return table.replace_schema_metadata({"names": json.dumps(names, sort_keys=True)})
+
+
+def read(pairs_path: Path | str, rankings_path: Path | str) -> tuple[Pairs, Rankings]:
+    """Read the two tables that `write` wrote."""
+    return read_pairs(pairs_path), read_rankings(rankings_path)
+
+
+def read_pairs(path: Path | str) -> Pairs:
+    """Read the pairs table alone."""
+    table, names = _read(path)
+    query_ids = pa.array(names["queries"], pa.string())
+    return Pairs(
+        query_ids=tuple(names["queries"]),
+        query=_codes(table["query_id"].cast(pa.string()), query_ids).astype(np.int32),
+        doc_id=table["doc_id"].combine_chunks(),
+        relevance=_filled(table["relevance"], UNJUDGED),
+        best_rank=_filled(table["best_rank"], NEVER),
+        any_best_rank=_filled(table["any_best_rank"], NEVER),
+        returned_by=table["returned_by"].to_numpy(),
+        holders={
+            kind: Holders(
+                names=tuple(contributors),
+                best=_codes(
+                    table[f"{kind}_holder"].cast(pa.string()), pa.array(contributors, pa.string())
+                ).astype(np.int32),
+                next_best=_filled(table[f"{kind}_next_best"], NEVER),
+            )
+            for kind, contributors in names["contributors"].items()
+        },
+    )
+
+
+def read_rankings(path: Path | str) -> Rankings:
+    """Read the rankings table alone."""
+    table, names = _read(path)
+    codes = {
+        column: _codes(table[column].cast(pa.string()), pa.array(names[key], pa.string()))
+        for column, key in (("query_id", "queries"), ("run", "runs"))
+    }
+    return _rankings(
+        tuple(names["runs"]),
+        tuple(names["queries"]),
+        query=codes["query_id"].astype(np.int32),
+        run=codes["run"].astype(np.int32),
+        rank=table["rank"].to_numpy(),
+        score=table["score"].to_numpy(),
+        pair=table["pair"].to_numpy(),
+    )
+
+
+def _read(path: Path | str) -> tuple[pa.Table, dict]:
+    table = pq.read_table(path)
+    return table, json.loads(table.schema.metadata[b"names"])
+
+
+def _filled(values: pa.ChunkedArray, nothing: int) -> np.ndarray:
+    return pc.fill_null(values, pa.scalar(nothing, values.type)).to_numpy()
