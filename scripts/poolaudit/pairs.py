@@ -165,26 +165,27 @@ def build(
     """
     runs = sorted(runs, key=lambda entry: entry[0].run)
     contributors = [contributor for contributor, _ in runs]
-    query_ids = pc.unique(judgments["query_id"]).sort()
-    tables = [_judged_queries_only(table, query_ids) for _, table in runs]
+    query_ids = pc.unique(judgments["query_id"]).sort().to_pylist()
+    judged = pa.array(query_ids, pa.string())
+    tables = [t.filter(pc.is_in(t["query_id"], value_set=judged)) for _, t in runs]
 
     columns = [judgments, *tables]
     query = np.concatenate([_codes(table["query_id"], query_ids) for table in columns])
     doc, doc_ids = _encode(pa.chunked_array([c for t in columns for c in t["doc_id"].chunks]))
-    pair, keys = _encode_integers(query * np.int64(max(1, len(doc_ids))) + doc)
-    del doc
+    n_docs = len(doc_ids)
+    pair, keys = _encode_integers(query.astype(np.int64) * n_docs + doc)
 
-    judged, returned = pair[: judgments.num_rows], pair[judgments.num_rows :]
+    at_judgment, returned = pair[: judgments.num_rows], pair[judgments.num_rows :]
     relevance = np.full(len(keys), UNJUDGED, np.int16)
-    relevance[judged] = judgments["relevance"].to_numpy()
+    relevance[at_judgment] = judgments["relevance"].to_numpy()
     rows_of_run = np.cumsum([0, *(table.num_rows for table in tables)])
     rank = _concatenate([table["rank"].to_numpy() for table in tables], np.int32)
     score = _concatenate([table["score"].to_numpy() for table in tables], np.float64)
 
     pairs = Pairs(
-        query_ids=tuple(query_ids.to_pylist()),
-        query=(keys // max(1, len(doc_ids))).astype(np.int32),
-        doc_id=doc_ids.take(pa.array(keys % max(1, len(doc_ids)))),
+        query_ids=tuple(query_ids),
+        query=(keys // n_docs).astype(np.int32),
+        doc_id=doc_ids.take(pa.array(keys % n_docs)),
         relevance=relevance,
         best_rank=np.full(len(keys), NEVER, np.int32),
         any_best_rank=np.full(len(keys), NEVER, np.int32),
@@ -202,7 +203,7 @@ def build(
     rankings = _rankings(
         tuple(contributor.run for contributor in contributors),
         pairs.query_ids,
-        query=query[judgments.num_rows :][by_query].astype(np.int32),
+        query=query[judgments.num_rows :][by_query],
         run=run[by_query],
         rank=rank[by_query],
         score=score[by_query],
@@ -211,13 +212,15 @@ def build(
     return pairs, rankings
 
 
-def _judged_queries_only(table: pa.Table, query_ids: pa.Array) -> pa.Table:
-    return table.filter(pc.is_in(table["query_id"], value_set=query_ids))
-
-
-def _codes(values: pa.ChunkedArray, names: pa.Array) -> np.ndarray:
-    """int64[rows]: the position of each value in `names`; -1 where it is null."""
-    return pc.fill_null(pc.index_in(values, value_set=names), -1).to_numpy().astype(np.int64)
+def _codes(values: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
+    """int32[rows]: the position of each value in `names`; -1 where it is null."""
+    if pa.types.is_dictionary(values.type):
+        # Only the distinct strings are looked up; the rows follow by their codes.
+        encoded = values.combine_chunks()
+        codes = _codes(encoded.dictionary, names)
+        return np.where(encoded.is_null(), -1, codes[pc.fill_null(encoded.indices, 0)])
+    found = pc.index_in(values, value_set=pa.array(names, pa.string()))
+    return pc.fill_null(found, -1).to_numpy(zero_copy_only=False)
 
 
 def _encode(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
@@ -361,10 +364,9 @@ def read(pairs_path: Path | str, rankings_path: Path | str) -> tuple[Pairs, Rank
 def read_pairs(path: Path | str) -> Pairs:
     """Read the pairs table alone."""
     table, names = _read(path)
-    query_ids = pa.array(names["queries"], pa.string())
     return Pairs(
         query_ids=tuple(names["queries"]),
-        query=_codes(table["query_id"].cast(pa.string()), query_ids).astype(np.int32),
+        query=_codes(table["query_id"], names["queries"]),
         doc_id=table["doc_id"].combine_chunks(),
         relevance=_filled(table["relevance"], UNJUDGED),
         best_rank=_filled(table["best_rank"], NEVER),
@@ -373,9 +375,7 @@ def read_pairs(path: Path | str) -> Pairs:
         holders={
             kind: Holders(
                 names=tuple(contributors),
-                best=_codes(
-                    table[f"{kind}_holder"].cast(pa.string()), pa.array(contributors, pa.string())
-                ).astype(np.int32),
+                best=_codes(table[f"{kind}_holder"], contributors),
                 next_best=_filled(table[f"{kind}_next_best"], NEVER),
             )
             for kind, contributors in names["contributors"].items()
@@ -386,15 +386,11 @@ def read_pairs(path: Path | str) -> Pairs:
 def read_rankings(path: Path | str) -> Rankings:
     """Read the rankings table alone."""
     table, names = _read(path)
-    codes = {
-        column: _codes(table[column].cast(pa.string()), pa.array(names[key], pa.string()))
-        for column, key in (("query_id", "queries"), ("run", "runs"))
-    }
     return _rankings(
         tuple(names["runs"]),
         tuple(names["queries"]),
-        query=codes["query_id"].astype(np.int32),
-        run=codes["run"].astype(np.int32),
+        query=_codes(table["query_id"], names["queries"]),
+        run=_codes(table["run"], names["runs"]),
         rank=table["rank"].to_numpy(),
         score=table["score"].to_numpy(),
         pair=table["pair"].to_numpy(),

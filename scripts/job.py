@@ -1,0 +1,47 @@
+"""What every script does around its one library call: log, report errors, leave a trace."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from poolaudit import provenance
+from poolaudit.errors import AuditError
+from poolaudit.files import write_json
+
+
+@contextmanager
+def job(snakemake) -> Iterator[logging.Logger]:
+    """Run a job: its log goes to its log file, its trace is written when it has succeeded.
+
+    An AuditError is shown as its message alone, on the terminal and in the log; anything else is a
+    fault of the program and keeps its traceback, in the log too.
+    """
+    log = logging.getLogger("poolaudit")
+    log.setLevel(logging.INFO)
+    file = logging.FileHandler(snakemake.log[0], mode="w", encoding="utf-8")
+    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(file)
+    logging.captureWarnings(True)
+    logging.getLogger("py.warnings").addHandler(file)
+    try:
+        yield log
+        _leave_trace(snakemake)
+    except AuditError as error:
+        log.error("%s", error)
+        print(f"\n{snakemake.rule}: {error}\n", file=sys.stderr)
+        sys.exit(1)
+    except Exception:
+        log.exception("%s failed", snakemake.rule)
+        raise
+
+
+def _leave_trace(snakemake) -> None:
+    trace = snakemake.output.trace
+    made = [path for path in snakemake.output if path != trace]
+    record = provenance.trace(
+        snakemake.rule, list(snakemake.input), made, dict(snakemake.params.items())
+    )
+    Path(trace).parent.mkdir(parents=True, exist_ok=True)
+    write_json(trace, record)

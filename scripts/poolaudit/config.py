@@ -1,0 +1,410 @@
+"""Settings: the collection file, the run sheet, and what is wrong with them.
+
+Every error names the file and the key or line, what was found and what to do. Relative paths are
+looked up in the folder that Snakemake works in and then in the project's own folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from poolaudit.errors import AuditError, nearest
+
+PROJECT = Path(__file__).resolve().parents[2]
+SCHEMAS = PROJECT / "workflow" / "schemas"
+COLLECTIONS = Path("config") / "collections"
+RESERVED = frozenset({"campaign"})
+SHEET_COLUMNS = ("run", "path", "group", "family", "type", "pooled", "subtask", "format")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@~-]{0,99}")
+NAME_RULE = "a letter or digit, then up to 99 letters, digits or . _ + = @ ~ -"
+
+
+@dataclass(frozen=True)
+class SheetRow:
+    """One row of the run sheet: an audited run.
+
+    Attributes:
+        run: its name in every table and file.
+        path: its file.
+        pooled: whether its top documents were judged; False where the sheet does not say.
+        group, family, type: who made it, what kind of system, manual or automatic; None if unsaid.
+        subtask: for example "rerank" or "fullrank"; None if unsaid.
+        format: the file's format; None to recognise it by its content.
+    """
+
+    run: str
+    path: Path
+    pooled: bool
+    group: str | None
+    family: str | None
+    type: str | None
+    subtask: str | None
+    format: str | None
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A collection to audit.
+
+    Attributes:
+        name: the stem of its file, and its folder under `results`.
+        file: the file that describes it.
+        settings: its content, with every default filled in.
+        rows: the rows of its run sheet, in byte order of the run names.
+        sheet_says_pooled: whether the sheet has a `pooled` column.
+    """
+
+    name: str
+    file: Path
+    settings: Mapping[str, Any]
+    rows: tuple[SheetRow, ...]
+    sheet_says_pooled: bool
+
+
+def find(path: Path | str) -> Path:
+    """Look a relative path up in the working folder, then in the project's folder."""
+    path = Path(path)
+    in_project = PROJECT / path
+    return in_project if not path.exists() and in_project.exists() else path
+
+
+def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
+    """Load a collection by its name or by the path of its file.
+
+    Args:
+        name: a name under config/collections, or a path that ends in .yaml or .yml.
+        made: folders whose files the workflow makes itself; files below them may not exist yet.
+
+    Raises:
+        AuditError: no such collection, a bad key or value, a bad run sheet or a missing file.
+    """
+    file = _collection_file(name)
+    settings = read_settings(file, SCHEMAS / "collection.schema.yaml")
+    _complete(settings, file)
+    rows, says_pooled = read_sheet(find(settings["runs"]), _runs_root(settings))
+    missing = [row for row in rows if not _is_made(row.path, made) and not row.path.is_file()]
+    if missing:
+        raise AuditError(
+            f"{len(missing)} of {len(rows)} run files are missing.",
+            where=str(find(settings["runs"])),
+            found=_listed(f"no file {row.path} (run {row.run})" for row in missing),
+            expected="a readable file for each row of the sheet",
+            todo="correct the paths in the sheet, or runs_root in " + str(file),
+        )
+    _check_local_judgments(settings, file, made)
+    return Collection(file.stem, file, settings, rows, says_pooled)
+
+
+def _collection_file(name: str) -> Path:
+    if Path(name).suffix in {".yaml", ".yml"}:
+        file = Path(name)
+        shipped = find(COLLECTIONS / f"{file.stem}.yaml")
+        if shipped.exists() and file.exists() and not shipped.samefile(file):
+            raise AuditError(
+                f"Two collections are called {file.stem}, and would share results/{file.stem}.",
+                where=str(file),
+                found=f"the same name as {shipped}",
+                expected="a name of its own",
+                todo="rename the file",
+            )
+    else:
+        file = find(COLLECTIONS / f"{name}.yaml")
+    if not file.is_file():
+        known = sorted({p.stem for p in find(COLLECTIONS).glob("*.yaml")} - {"template"})
+        raise AuditError(
+            f"There is no collection {name}.",
+            where="collection in config/config.yaml or --config",
+            found=f"no file {file}",
+            expected="one of " + ", ".join(known) + ", or the path of a .yaml file",
+            todo=nearest(name, known) or "copy config/collections/template.yaml and fill it in",
+        )
+    if not NAME.fullmatch(file.stem) or file.stem in RESERVED:
+        raise AuditError(
+            f"A collection cannot be called {file.stem!r}.",
+            where=str(file),
+            expected=f"{NAME_RULE}; not {', '.join(sorted(RESERVED))}",
+            todo="rename the file",
+        )
+    return file
+
+
+def read_settings(file: Path, schema_file: Path) -> dict[str, Any]:
+    """Read a YAML file, check it against a schema and fill in the schema's defaults."""
+    settings, lines = _read_yaml(file)
+    check_settings(settings, schema_file, where=str(file), lines=lines)
+    return settings
+
+
+def check_settings(
+    settings: dict[str, Any],
+    schema_file: Path,
+    *,
+    where: str,
+    lines: Mapping[tuple[Hashable, ...], int] | None = None,
+) -> None:
+    """Check settings against a schema, filling in its defaults; list all that is wrong at once."""
+    schema = yaml.safe_load(schema_file.read_text(encoding="utf-8"))
+    _fill_defaults(settings, schema)
+    errors = sorted(
+        jsonschema.Draft202012Validator(schema).iter_errors(settings),
+        key=lambda error: [str(part) for part in error.absolute_path],
+    )
+    if errors:
+        raise AuditError(
+            f"{where} has {len(errors)} mistake{'s' if len(errors) > 1 else ''}.",
+            where=where,
+            found=_listed(_explain(error, lines or {}) for error in errors),
+            todo="config/README.md explains every key",
+        )
+
+
+def _fill_defaults(value: Any, schema: Mapping[str, Any]) -> None:
+    if not isinstance(value, dict):
+        return
+    for key, subschema in schema.get("properties", {}).items():
+        if "default" in subschema and key not in value:
+            default = subschema["default"]
+            value[key] = type(default)(default) if isinstance(default, dict | list) else default
+        if key in value:
+            _fill_defaults(value[key], subschema)
+
+
+def _explain(error: jsonschema.ValidationError, lines: Mapping[tuple[Hashable, ...], int]) -> str:
+    path = tuple(error.absolute_path)
+    key = ".".join(map(str, path)) or "the file"
+    line = next(
+        (f" (line {lines[path[:n]]})" for n in range(len(path), 0, -1) if path[:n] in lines), ""
+    )
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        unknown = [name for name in error.instance if name not in known]
+        texts = [
+            f"unknown key {name!r} in {key}"
+            + (f" (line {lines[(*path, name)]})" if (*path, name) in lines else "")
+            + f"; {nearest(str(name), known) or 'known: ' + ', '.join(known)}"
+            for name in unknown
+        ]
+        return "; ".join(texts)
+    if error.validator == "required":
+        return f"{key}{line}: {error.message}"
+    if error.validator == "oneOf":
+        return f"{key}{line}: give either ir_datasets or file, not both and not neither"
+    if error.validator == "enum":
+        hint = nearest(str(error.instance), map(str, error.validator_value))
+        choices = ", ".join(map(str, error.validator_value))
+        return f"{key}{line}: {error.instance!r} is not one of {choices}" + (
+            f"; {hint}" if hint else ""
+        )
+    return f"{key}{line}: {error.message}"
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice; plain YAML keeps the last one silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        keys = Counter(self.construct_object(key, deep=True) for key, _ in node.value)
+        for key, count in keys.items():
+            if count > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands {count} times", node.start_mark
+                )
+        return super().construct_mapping(node, deep)
+
+
+def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[tuple[Hashable, ...], int]]:
+    """The content of a YAML file, and the line of each key."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        content = yaml.load(text, _Loader)
+        node = yaml.compose(text, _Loader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise AuditError(
+            f"{file} cannot be read as YAML.", where=str(file), found=str(error), expected="YAML"
+        ) from None
+    if not isinstance(content, dict):
+        raise AuditError(
+            f"{file} holds no settings.",
+            where=str(file),
+            found=type(content).__name__,
+            expected="keys and values, as in config/collections/template.yaml",
+        )
+    return content, dict(_key_lines(node, ()))
+
+
+def _key_lines(node: yaml.Node, path: tuple) -> Iterable[tuple[tuple, int]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            here = (*path, key.value)
+            yield here, key.start_mark.line + 1
+            yield from _key_lines(value, here)
+
+
+def _complete(settings: dict[str, Any], file: Path) -> None:
+    """Fill in the defaults that depend on other settings, and check what a schema cannot."""
+    primary = settings["primary"]
+    primary.setdefault("measure", settings["measures"][0])
+    for key, known in (("measure", settings["measures"]), ("policy", settings["policies"])):
+        if primary[key] not in known:
+            raise AuditError(
+                f"The primary {key} is not among those that are computed.",
+                where=f"{file}, key primary.{key}",
+                found=primary[key],
+                expected="one of " + ", ".join(known),
+                todo=nearest(primary[key], known) or "add it to the list, or choose one of these",
+            )
+    depths = set(settings["pool"]["depths"]) | ({settings["pool"].get("depth")} - {None})
+    settings["pool"]["depths"] = sorted(depths)
+
+
+def _runs_root(settings: Mapping[str, Any]) -> Path:
+    return Path(settings["runs_root"]) if "runs_root" in settings else find(settings["runs"]).parent
+
+
+def _is_made(path: Path, made: Iterable[str]) -> bool:
+    return any(path.is_relative_to(folder) for folder in made)
+
+
+def _check_local_judgments(settings: Mapping[str, Any], file: Path, made: Iterable[str]) -> None:
+    for key in ("file", "topics", "documents", "truth"):
+        path = settings["judgments"].get(key)
+        if path and not _is_made(Path(path), made) and not find(path).is_file():
+            raise AuditError(
+                f"The file of judgments.{key} is missing.",
+                where=f"{file}, key judgments.{key}",
+                found=f"no file {path}",
+                expected="a readable file",
+                todo="correct the path; it is relative to the folder Snakemake runs in",
+            )
+
+
+def read_sheet(file: Path, root: Path) -> tuple[tuple[SheetRow, ...], bool]:
+    """Read a run sheet: a TSV file with a header that names at least `run` and `path`.
+
+    Args:
+        file: the sheet.
+        root: the folder that relative paths in it start from.
+
+    Returns:
+        The rows in byte order of their run names, and whether the sheet has a `pooled` column.
+
+    Raises:
+        AuditError: no sheet, no rows, an unknown column, or rows with mistakes (all are listed).
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AuditError(
+            "The run sheet cannot be read.",
+            where=str(file),
+            found=str(error),
+            expected="a TSV file",
+        ) from None
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.startswith("#")
+    ]
+    if len(lines) < 2:
+        raise AuditError(
+            "The run sheet lists no runs.",
+            where=str(file),
+            found="a header only" if lines else "an empty file",
+            expected="a header and one row for each run: " + " ".join(SHEET_COLUMNS),
+            todo="add a row for each of your runs, columns separated by tabs",
+        )
+    header = [name.strip() for name in lines[0][1].split("\t")]
+    _check_header(header, file, lines[0][0])
+    rows, mistakes = [], []
+    for number, line in lines[1:]:
+        cells = [cell.strip() for cell in line.split("\t")]
+        values = dict(zip(header, cells, strict=False))
+        problems = _row_problems(values, len(cells), len(header))
+        mistakes += [f"line {number}: {problem}" for problem in problems]
+        if not problems:
+            rows.append(_sheet_row(values, root))
+    mistakes += _name_clashes(rows) + _gaps(rows)
+    if mistakes:
+        raise AuditError(
+            f"The run sheet has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}.",
+            where=str(file),
+            found=_listed(mistakes),
+            todo="correct these rows; config/README.md explains the columns",
+        )
+    return tuple(sorted(rows, key=lambda row: row.run)), "pooled" in header
+
+
+def _check_header(header: list[str], file: Path, line: int) -> None:
+    unknown = [name for name in header if name not in SHEET_COLUMNS]
+    missing = [name for name in ("run", "path") if name not in header]
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if unknown or missing or twice:
+        hints = [f"unknown column {name!r} {nearest(name, SHEET_COLUMNS)}" for name in unknown]
+        hints += [f"no column {name!r}" for name in missing]
+        hints += [f"column {name!r} stands more than once" for name in twice]
+        raise AuditError(
+            "The header of the run sheet is not understood.",
+            where=f"{file}:{line}",
+            found="; ".join(hints),
+            expected="columns separated by tabs, among: " + ", ".join(SHEET_COLUMNS),
+            todo="correct the header; run and path are needed",
+        )
+
+
+def _row_problems(values: Mapping[str, str], n_cells: int, n_columns: int) -> list[str]:
+    if n_cells != n_columns:
+        return [f"{n_cells} cells where the header has {n_columns} (are they separated by tabs?)"]
+    problems = []
+    if not NAME.fullmatch(values["run"]):
+        problems.append(f"{_cut(values['run'])} cannot name a run; a name is {NAME_RULE}")
+    if not values["path"]:
+        problems.append("the path is empty")
+    if values.get("pooled", "no") not in {"yes", "no"}:
+        problems.append(f"pooled is {_cut(values['pooled'])}; expected yes or no")
+    return problems
+
+
+def _sheet_row(values: Mapping[str, str], root: Path) -> SheetRow:
+    optional = {
+        key: values.get(key) or None for key in ("group", "family", "type", "subtask", "format")
+    }
+    pooled = values.get("pooled") == "yes"
+    return SheetRow(run=values["run"], path=root / values["path"], pooled=pooled, **optional)
+
+
+def _name_clashes(rows: Iterable[SheetRow]) -> list[str]:
+    counts = Counter(row.run.casefold() for row in rows)
+    clashing = sorted(row.run for row in rows if counts[row.run.casefold()] > 1)
+    if not clashing:
+        return []
+    return [f"these names are equal or differ by case only: {', '.join(clashing)}"]
+
+
+def _gaps(rows: Iterable[SheetRow]) -> list[str]:
+    """A kind of contributor is known for all pooled runs or for none; half a kind is a mistake."""
+    pooled = [row for row in rows if row.pooled]
+    problems = []
+    for kind in ("group", "family", "type"):
+        without = [row.run for row in pooled if getattr(row, kind) is None]
+        if without and len(without) < len(pooled):
+            problems.append(
+                f"pooled runs without a {kind}, while others have one: {', '.join(without)}"
+            )
+    return problems
+
+
+def _cut(text: str, length: int = 60) -> str:
+    return repr(text if len(text) <= length else text[:length] + "…")
+
+
+def _listed(lines: Iterable[str], most: int = 20) -> str:
+    lines = list(lines)
+    more = [f"and {len(lines) - most} more"] if len(lines) > most else []
+    return "\n            ".join([*lines[:most], *more])

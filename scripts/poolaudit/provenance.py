@@ -1,0 +1,113 @@
+"""Where a number comes from: digests of code, inputs and artifacts."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from poolaudit.errors import AuditError
+from poolaudit.files import read_json, sha256
+
+LIBRARY = Path(__file__).resolve().parent
+
+
+@cache
+def code_of(script: Path) -> dict[str, Any]:
+    """The code that a script runs: what must be equal for its outputs to be trusted unread.
+
+    Args:
+        script: a Python file; the library modules that it imports, directly or through others, are
+            found by reading the import statements, also those inside functions.
+
+    Returns:
+        `digest`: SHA-256 over the names and bytes of these files and the versions of `packages`;
+        `files`: their names and SHA-256; `packages`: the version of each installed package that
+        any of them imports.
+    """
+    files, packages, waiting = {}, {}, [script]
+    while waiting:
+        path = waiting.pop()
+        if path.name in files:
+            continue
+        files[path.name] = sha256(path)
+        for module in _imports(path):
+            top, _, rest = module.partition(".")
+            name = rest.partition(".")[0]
+            if top == LIBRARY.name:
+                waiting += [LIBRARY / "__init__.py"]
+                waiting += [p for p in [LIBRARY / f"{name}.py"] if name and p.is_file()]
+            elif (script.parent / f"{top}.py").is_file():
+                waiting.append(script.parent / f"{top}.py")
+            elif top not in sys.stdlib_module_names:
+                packages |= _package_version(top)
+    files, packages = dict(sorted(files.items())), dict(sorted(packages.items()))
+    digest = hashlib.sha256(repr((files, packages)).encode()).hexdigest()
+    return {"digest": digest, "files": files, "packages": packages}
+
+
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
+    """Dotted names that a file imports; for `from a import b` both `a` and `a.b`."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(names)
+
+
+@cache
+def _package_version(module: str) -> dict[str, str]:
+    name = {"yaml": "PyYAML"}.get(module, module.replace("_", "-"))
+    try:
+        return {name: version(name)}
+    except PackageNotFoundError:
+        return {}
+
+
+def trace(
+    rule: str, inputs: Iterable[str], outputs: Iterable[str], params: dict[str, Any]
+) -> dict[str, Any]:
+    """The record a job leaves of itself: which bytes it read, which it wrote, by which settings."""
+    return {
+        "rule": rule,
+        "params": params,
+        "inputs": {path: sha256(path) for path in inputs},
+        "outputs": {path: sha256(path) for path in outputs},
+    }
+
+
+def collect(traces: Iterable[Path]) -> dict[str, Any]:
+    """Join the traces of all jobs: for each artifact its digest, rule, inputs, and settings.
+
+    Raises:
+        AuditError: an artifact is no longer what the job that made it wrote.
+    """
+    artifacts, changed = {}, []
+    for path in sorted(traces):
+        record = read_json(path)
+        for name, digest in record["outputs"].items():
+            if sha256(name) != digest:
+                changed.append(name)
+            artifacts[name] = {
+                "sha256": digest,
+                "rule": record["rule"],
+                "inputs": record["inputs"],
+                "params": record["params"],
+            }
+    if changed:
+        raise AuditError(
+            f"{len(changed)} artifacts were changed after they had been made.",
+            where=", ".join(changed[:20]),
+            found="other bytes than their job wrote",
+            expected="artifacts that only the workflow writes",
+            todo="delete them and run again",
+        )
+    return artifacts

@@ -1,0 +1,12 @@
+"""Simulate a campaign with known truth and write its documents, topics, judgments and runs."""
+
+from pathlib import Path
+
+from job import job
+from poolaudit import campaign
+
+with job(snakemake) as log:
+    settings = campaign.CampaignSettings(**snakemake.params.settings)
+    simulated = campaign.simulate(settings)
+    campaign.write(simulated, Path(snakemake.output.topics).parent)
+    log.info("simulated %s", settings)

@@ -1,0 +1,99 @@
+# What every stage shares: the collection's settings and small named functions of them.
+# Takes config["collection"]; gives AUDIT, RUNS, POOLED, DEPTHS and the functions below.
+
+import sys
+from pathlib import Path
+
+SCRIPTS = Path(workflow.basedir).parent / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+
+from poolaudit import files, provenance
+from poolaudit.config import SCHEMAS, check_settings, find, load_collection
+from poolaudit.errors import AuditError
+
+CAMPAIGN = "results/campaign"
+
+try:
+    check_settings(config, SCHEMAS / "config.schema.yaml", where="config/config.yaml or --config")
+    AUDIT = load_collection(config["collection"], made=[CAMPAIGN])
+except AuditError as error:
+    raise WorkflowError(str(error)) from None
+
+SETTINGS = AUDIT.settings
+RUNS = {row.run: row for row in AUDIT.rows}
+POOLED = [row.run for row in AUDIT.rows if row.pooled]
+# Without pooled runs there is no pool to cut to another depth.
+DEPTHS = SETTINGS["pool"]["depths"] if POOLED else []
+
+
+wildcard_constraints:
+    collection=AUDIT.name,
+    run="|".join(map(re.escape, RUNS)),
+    policy="|".join(SETTINGS["policies"]),
+
+
+def code_of(script):
+    """Digest of a script, the library modules that it imports and the packages these use."""
+    return provenance.code_of(SCRIPTS / f"{script}.py")["digest"]
+
+
+def is_made(path):
+    """Whether the workflow makes this file itself."""
+    return Path(path).is_relative_to(CAMPAIGN)
+
+
+def local_file(path):
+    """A file of the user's: only its content counts, which a digest among the params tells."""
+    return str(path) if is_made(path) else ancient(str(find(path)))
+
+
+def digest_of(path):
+    """SHA-256 of a file of the user's; a file that the workflow makes is traced by its own rule."""
+    return "made by the workflow" if is_made(path) else files.sha256(find(path))
+
+
+def contributors():
+    """Who made each run and whether it was pooled, as rows that build_pairs takes."""
+    return [
+        {
+            "run": row.run,
+            "pooled": row.pooled,
+            "group": row.group,
+            "family": row.family,
+            "type": row.type,
+        }
+        for row in AUDIT.rows
+    ]
+
+
+def run_file(wildcards):
+    return local_file(RUNS[wildcards.run].path)
+
+
+def run_digest(wildcards):
+    return digest_of(RUNS[wildcards.run].path)
+
+
+def run_format(wildcards):
+    return RUNS[wildcards.run].format
+
+
+def local_judgments():
+    """The collection's own files of judgments, topics and truth; none when ir_datasets has them."""
+    keys = [key for key in ("file", "topics", "truth") if key in SETTINGS["judgments"]]
+    return {key: local_file(SETTINGS["judgments"][key]) for key in keys}
+
+
+def local_judgment_digests():
+    return {key: digest_of(path) for key, path in local_judgments().items()}
+
+
+def campaign_settings():
+    """What config/campaign.yaml says."""
+    return yaml.safe_load(find("config/campaign.yaml").read_text(encoding="utf-8"))
+
+
+def campaign_runs():
+    """The run files that the simulation writes: those of the demo's sheet."""
+    rows, _ = read_sheet(find("config/runs/demo.tsv"), Path(CAMPAIGN))
+    return [str(row.path) for row in rows]
