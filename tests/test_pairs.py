@@ -1,0 +1,201 @@
+"""The two tables: what each cell says, on rankings that anyone can check by hand."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from poolaudit.pairs import NEVER, UNJUDGED, Contributor, build, read, write
+
+
+def judgments(*rows: tuple[str, str, int]) -> pa.Table:
+    queries, docs, grades = zip(*rows, strict=True)
+    return pa.table(
+        {"query_id": queries, "doc_id": docs, "relevance": pa.array(grades, pa.int16())}
+    )
+
+
+def ranking(**docs_of_query: str) -> pa.Table:
+    rows = [
+        (query, doc, rank, -float(rank))
+        for query in sorted(docs_of_query)
+        for rank, doc in enumerate(docs_of_query[query].split(), start=1)
+    ]
+    columns = zip(*rows, strict=True) if rows else ([], [], [], [])
+    types = (pa.string(), pa.string(), pa.int32(), pa.float64())
+    arrays = [pa.array(c, t) for c, t in zip(columns, types, strict=True)]
+    return pa.table(arrays, names=["query_id", "doc_id", "rank", "score"])
+
+
+# Two pooled runs of one group, one pooled run of another, and a later run outside the pool.
+RUNS = [
+    (Contributor("bm25", True, "ash"), ranking(q1="a b c", q2="x y")),
+    (Contributor("tfidf", True, "ash"), ranking(q1="b a d", q2="x z")),
+    (Contributor("dense", True, "oak"), ranking(q1="e b", q2="z")),
+    (Contributor("later", False, "elm"), ranking(q1="f a", q9="x")),
+]
+JUDGED = judgments(("q1", "a", 1), ("q1", "b", 0), ("q1", "e", 2), ("q2", "x", 1), ("q2", "w", 1))
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return build(JUDGED, RUNS)
+
+
+def column(pairs, values) -> dict[str, int]:
+    names = [
+        pairs.query_ids[q] + d for q, d in zip(pairs.query, pairs.doc_id.to_pylist(), strict=True)
+    ]
+    return dict(zip(names, np.asarray(values).tolist(), strict=True))
+
+
+def test_pairs_are_all_that_was_returned_or_judged_for_a_judged_query(tables):
+    pairs, _ = tables
+    assert list(column(pairs, pairs.query)) == [
+        *("q1a", "q1b", "q1c", "q1d", "q1e", "q1f"),
+        *("q2w", "q2x", "q2y", "q2z"),
+    ]
+
+
+def test_relevance_is_the_grade_or_unjudged(tables):
+    pairs, _ = tables
+    grades = column(pairs, pairs.relevance)
+    assert {k: v for k, v in grades.items() if v != UNJUDGED} == {
+        "q1a": 1, "q1b": 0, "q1e": 2, "q2w": 1, "q2x": 1,
+    }  # fmt: skip
+
+
+def test_best_rank_counts_the_pooled_runs_only(tables):
+    pairs, _ = tables
+    best = column(pairs, pairs.best_rank)
+    assert best["q1a"] == 1 and best["q1c"] == 3 and best["q2z"] == 1
+    assert best["q1f"] == NEVER and best["q2w"] == NEVER
+
+
+def test_any_best_rank_and_returned_by_count_every_audited_run(tables):
+    pairs, _ = tables
+    assert column(pairs, pairs.any_best_rank)["q1f"] == 1
+    assert column(pairs, pairs.returned_by)["q1a"] == 3
+    assert column(pairs, pairs.returned_by)["q2w"] == 0
+
+
+def test_a_pool_of_depth_one(tables):
+    pairs, _ = tables
+    pooled = column(pairs, pairs.in_pool(1))
+    assert [name for name, inside in pooled.items() if inside] == [
+        "q1a",
+        "q1b",
+        "q1e",
+        "q2x",
+        "q2z",
+    ]
+
+
+def test_judgments_of_a_shallower_campaign(tables):
+    pairs, _ = tables
+    shallow = column(pairs, pairs.grades(depth=1))
+    assert shallow["q1e"] == 2
+    assert shallow["q2z"] == UNJUDGED, "pooled at depth 1, but no assessor saw it"
+    assert shallow["q2w"] == UNJUDGED, "judged, but no pool run returned it"
+    assert column(pairs, pairs.grades())["q2w"] == 1
+
+
+def test_unique_to_a_run_is_what_no_other_run_put_into_the_pool(tables):
+    pairs, _ = tables
+    unique = column(pairs, pairs.unique_to("run", "tfidf", depth=3))
+    assert [name for name, mine in unique.items() if mine] == ["q1d"]
+
+
+def test_unique_to_a_group_counts_what_its_runs_share(tables):
+    pairs, _ = tables
+    by_run = column(pairs, pairs.unique_to("run", "bm25", depth=2))
+    by_group = column(pairs, pairs.unique_to("group", "ash", depth=2))
+    assert [name for name, mine in by_run.items() if mine] == ["q2y"]
+    assert [name for name, mine in by_group.items() if mine] == ["q1a", "q2x", "q2y"]
+
+
+def test_a_kind_that_no_pooled_run_names_is_not_there(tables):
+    pairs, _ = tables
+    assert set(pairs.holders) == {"run", "group"}
+    assert pairs.holders["group"].names == ("ash", "oak"), "elm has no pooled run"
+
+
+def test_rankings_are_in_the_order_of_query_run_and_rank(tables):
+    pairs, rankings = tables
+    lists = [
+        (
+            rankings.query_ids[rankings.list_query[i]],
+            rankings.runs[rankings.list_run[i]],
+            " ".join(pairs.doc_id.take(pa.array(rankings.pair[a:b])).to_pylist()),
+        )
+        for i, (a, b) in enumerate(zip(rankings.offsets, rankings.offsets[1:], strict=False))
+    ]
+    assert lists == [
+        ("q1", "bm25", "a b c"),
+        ("q1", "dense", "e b"),
+        ("q1", "later", "f a"),
+        ("q1", "tfidf", "b a d"),
+        ("q2", "bm25", "x y"),
+        ("q2", "dense", "z"),
+        ("q2", "tfidf", "x z"),
+    ]
+
+
+def test_no_pooled_runs_means_no_pool():
+    pairs, rankings = build(JUDGED, [RUNS[3]])
+    assert not pairs.in_pool(1000).any() and pairs.holders == {}
+    assert len(rankings) == 2
+
+
+def test_a_run_without_a_judged_query_still_counts_as_a_run():
+    _, rankings = build(JUDGED, [RUNS[0], (Contributor("off", False), ranking(q9="a"))])
+    assert rankings.runs == ("bm25", "off") and set(rankings.list_run) == {0}
+
+
+def test_reading_gives_back_what_was_written(tables, tmp_path):
+    write(*tables, tmp_path / "pairs.parquet", tmp_path / "rankings.parquet")
+    pairs, rankings = read(tmp_path / "pairs.parquet", tmp_path / "rankings.parquet")
+    for name in ("query", "relevance", "best_rank", "any_best_rank", "returned_by"):
+        assert np.array_equal(getattr(pairs, name), getattr(tables[0], name)), name
+    for name in ("list_query", "list_run", "offsets", "rank", "score", "pair"):
+        assert np.array_equal(getattr(rankings, name), getattr(tables[1], name)), name
+    for kind, holders in tables[0].holders.items():
+        assert pairs.holders[kind].names == holders.names
+        assert np.array_equal(pairs.holders[kind].best, holders.best)
+        assert np.array_equal(pairs.holders[kind].next_best, holders.next_best)
+
+
+def test_the_order_of_the_sheet_does_not_matter(tmp_path):
+    for folder, runs in (("a", RUNS), ("b", RUNS[::-1])):
+        (tmp_path / folder).mkdir()
+        write(*build(JUDGED, runs), tmp_path / folder / "pairs", tmp_path / folder / "rankings")
+    for name in ("pairs", "rankings"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+docs = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6).map(" ".join)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["ash", "oak", "elm"]), docs), min_size=1, max_size=6))
+def test_holders_agree_with_a_loop_over_the_contributors(groups_and_docs):
+    runs = [
+        (Contributor(f"r{i}", True, group), ranking(q1=docs))
+        for i, (group, docs) in enumerate(groups_and_docs)
+    ]
+    pairs, _ = build(judgments(("q1", "a", 1)), runs)
+    for row, doc in enumerate(pairs.doc_id.to_pylist()):
+        ranks: dict[str, int] = {}
+        for group, docs_of_run in groups_and_docs:
+            if doc in docs_of_run.split():
+                rank = docs_of_run.split().index(doc) + 1
+                ranks[group] = min(rank, ranks.get(group, NEVER))
+        holders = pairs.holders["group"]
+        best, second, *_ = [*sorted(ranks.values()), NEVER, NEVER]
+        assert pairs.best_rank[row] == best
+        assert holders.next_best[row] == second
+        if ranks:
+            assert ranks[holders.names[holders.best[row]]] == best
+        else:
+            assert holders.best[row] == -1
