@@ -1,0 +1,164 @@
+"""Settings and run sheets: what is filled in, and what each mistake is answered with."""
+
+from pathlib import Path
+
+import pytest
+
+from poolaudit import config
+from poolaudit.errors import AuditError
+
+SHEET = "run\tpath\tgroup\tpooled\nbm25\tbm25.run\tash\tyes\ndense\tdense.run\toak\tno\n"
+SETTINGS = """\
+judgments: {file: key.qrels}
+runs: sheet.tsv
+measures: [nDCG@10, AP]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of the user's with a small collection that is in order."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "mine.yaml": SETTINGS,
+        "sheet.tsv": SHEET,
+        "key.qrels": "1 0 d 1\n",
+        "bm25.run": "1 Q0 d 1 1.0 x\n",
+        "dense.run": "1 Q0 d 1 1.0 x\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def complaint(name: str = "mine.yaml") -> str:
+    with pytest.raises(AuditError) as raised:
+        config.load_collection(name)
+    return str(raised.value)
+
+
+def test_defaults_are_filled_in(folder):
+    settings = config.load_collection("mine.yaml").settings
+    assert settings["policies"] == ["nonrelevant", "condense", "restrict"]
+    assert settings["ranking"] == {"order": "score", "ties": "docid_desc", "precision": "float64"}
+    assert settings["primary"] == {"measure": "nDCG@10", "policy": "nonrelevant"}
+    assert settings["pool"] == {"depths": [5, 10, 20, 50, 100]}
+
+
+def test_the_nominal_depth_is_one_of_the_depths(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "pool: {depth: 7, depths: [10, 5]}\n")
+    assert config.load_collection("mine.yaml").settings["pool"]["depths"] == [5, 7, 10]
+
+
+def test_rows_of_the_sheet(folder):
+    collection = config.load_collection("mine.yaml")
+    assert [(row.run, row.group, row.pooled) for row in collection.rows] == [
+        ("bm25", "ash", True),
+        ("dense", "oak", False),
+    ]
+    assert collection.rows[0].path == Path("bm25.run") and collection.sheet_says_pooled
+
+
+def test_paths_of_the_sheet_start_at_runs_root(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "runs_root: deep/down\n")
+    assert "no file deep/down/bm25.run (run bm25)" in complaint()
+
+
+def test_files_that_the_workflow_makes_need_not_exist_yet(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "runs_root: made\n")
+    rows = config.load_collection("mine.yaml", made=["made"]).rows
+    assert rows[0].path == Path("made/bm25.run")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("mesures: [AP]\n", "unknown key 'mesures' in the file (line 4); did you mean measures?"),
+        ("pool: {dept: 3}\n", "unknown key 'dept' in pool (line 4); did you mean depth"),
+        ("policies: [condens]\n", "'condens' is not one of nonrelevant, condense"),
+        ("pool: {depth: ten}\n", "pool.depth (line 4): 'ten' is not of type 'integer'"),
+        ("pool: {depth: 0}\n", "pool.depth (line 4): 0 is less than the minimum of 1"),
+        ("runs: other.tsv\n", "the key 'runs' stands 2 times"),
+        ("primary: {measure: P@5}\n", "The primary measure is not among those that are computed."),
+        ("[]: - {\n", "cannot be read as YAML"),
+    ],
+)
+def test_a_mistake_in_the_settings_names_its_place_and_the_way_out(folder, text, answer):
+    (folder / "mine.yaml").write_text(SETTINGS + text)
+    message = complaint()
+    assert answer in message and "mine.yaml" in message
+
+
+def test_all_mistakes_are_listed_at_once(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "pool: {depth: 0}\nbounds: {depth: -1}\n")
+    assert "mine.yaml has 2 mistakes." in complaint()
+
+
+@pytest.mark.parametrize("text", ["{file: a, ir_datasets: b}", "{topics: a}"])
+def test_judgments_come_from_one_source(folder, text):
+    (folder / "mine.yaml").write_text(SETTINGS.replace("{file: key.qrels}", text))
+    assert "give either ir_datasets or file" in complaint()
+
+
+def test_missing_judgments(folder):
+    (folder / "key.qrels").unlink()
+    assert "no file key.qrels" in complaint() and "judgments.file" in complaint()
+
+
+def test_an_unknown_collection_names_the_nearest(folder):
+    message = complaint("dl19-pasage")
+    assert "There is no collection dl19-pasage." in message
+    assert "did you mean dl19-passage" in message
+
+
+def test_a_collection_may_not_take_the_name_of_another(folder):
+    (folder / "demo.yaml").write_text(SETTINGS)
+    assert "Two collections are called demo" in complaint("demo.yaml")
+
+
+def test_a_reserved_name_is_refused(folder):
+    (folder / "campaign.yaml").write_text(SETTINGS)
+    assert "A collection cannot be called 'campaign'" in complaint("campaign.yaml")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nothing\n", "run\tpath\tgroup\tpooled\n"])
+def test_an_empty_sheet(folder, text):
+    (folder / "sheet.tsv").write_text(text)
+    assert "The run sheet lists no runs." in complaint() and "add a row" in complaint()
+
+
+@pytest.mark.parametrize(
+    "name", ["a/b", "../x", "/abs", "a b", "a'b", ";rm", "<script>", "", ".hidden", "x" * 101, "ü"]
+)
+def test_a_run_name_that_cannot_be_a_file_name(folder, name):
+    (folder / "sheet.tsv").write_text(SHEET + f"{name}\tbm25.run\telm\tno\n")
+    assert "line 4" in complaint() and "cannot name a run" in complaint()
+
+
+@pytest.mark.parametrize(
+    ("row", "answer"),
+    [
+        ("BM25\tbm25.run\telm\tno", "equal or differ by case only: BM25, bm25"),
+        ("bm25\tbm25.run\telm\tno", "equal or differ by case only: bm25, bm25"),
+        ("new\tbm25.run\telm", "line 4: 3 cells where the header has 4"),
+        ("new\t\telm\tno", "line 4: the path is empty"),
+        ("new\tbm25.run\telm\tmaybe", "line 4: pooled is 'maybe'; expected yes or no"),
+        ("new\tbm25.run\t\tyes", "pooled runs without a group, while others have one: new"),
+        ("new\tnone.run\telm\tno", "no file none.run (run new)"),
+    ],
+)
+def test_a_mistake_in_a_row_of_the_sheet(folder, row, answer):
+    (folder / "sheet.tsv").write_text(SHEET + row + "\n")
+    assert answer in complaint()
+
+
+def test_a_header_that_is_not_understood(folder):
+    (folder / "sheet.tsv").write_text(SHEET.replace("group", "gruop").replace("path", "file"))
+    message = complaint()
+    assert "unknown column 'gruop' did you mean group?" in message
+    assert "no column 'path'" in message
+
+
+def test_every_shipped_collection_is_in_order():
+    for file in sorted((config.PROJECT / "config" / "collections").glob("*.yaml")):
+        settings = config.read_settings(file, config.SCHEMAS / "collection.schema.yaml")
+        assert settings["measures"], file
