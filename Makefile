@@ -1,0 +1,46 @@
+# make report    set up and audit the collection that config/config.yaml names
+# make test      set up and run the tests
+# make lint      check the form of code and workflow
+# make locks     pin the packages that pyproject.toml asks for, after a change there
+# make clean     remove the environment; results stay
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: report test lint locks clean
+
+report: .venv/run.done
+	$(BIN)/snakemake --cores all report
+
+test: .venv/test.done
+	$(BIN)/python -m pytest
+
+lint: .venv/test.done
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/snakefmt --check workflow
+	$(BIN)/snakemake --lint
+
+$(BIN)/uv:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/uv.txt
+
+# The groups build on each other: test holds all of run, so a synced test environment serves both.
+.venv/run.done: requirements/run.txt | $(BIN)/uv
+	test -e .venv/test.done || $(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python $<
+	touch $@
+
+.venv/test.done: requirements/test.txt | $(BIN)/uv
+	$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python $<
+	touch .venv/run.done $@
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11
+
+locks: | $(BIN)/uv
+	$(COMPILE) pyproject.toml -o requirements/run.txt
+	$(COMPILE) pyproject.toml --group test -o requirements/test.txt
+	$(COMPILE) --no-annotate requirements/uv.in -o requirements/uv.txt
+	$(BIN)/python requirements/write_environment.py
+
+clean:
+	rm -rf .venv
