@@ -1,0 +1,32 @@
+"""Score every run under one policy, at every pool depth and on all the judgments."""
+
+import numpy as np
+from job import job
+
+from poolaudit import pairs
+from poolaudit.cells import cells
+from poolaudit.files import write_table
+from poolaudit.lists import judged_lists
+from poolaudit.policies import evaluate
+
+with job(snakemake) as log:
+    params = snakemake.params
+    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    lists = judged_lists(all_pairs, rankings)
+    depths = [*params.depths, None]
+    at_depth = [
+        evaluate(lists, all_pairs.grades(depth), params.measures, snakemake.wildcards.policy)
+        for depth in depths
+    ]
+    first = at_depth[0]
+    axes = {
+        "depth": depths,
+        "measure": first.measures,
+        "run": first.runs,
+        "query_id": first.query_ids,
+    }
+    values = {"value": np.stack([evaluation.values for evaluation in at_depth])}
+    if first.effective_depth is not None:
+        values["effective_depth"] = np.stack([e.effective_depth for e in at_depth])
+    write_table(snakemake.output.evaluation, cells(axes, values))
+    log.info("%d runs, %d measures, depths %s", len(first.runs), len(first.measures), depths)

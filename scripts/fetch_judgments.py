@@ -1,0 +1,13 @@
+"""Get the judgments and topics of the collection, and say where they came from."""
+
+from job import job
+
+from poolaudit import qrels
+from poolaudit.files import write_json, write_table
+
+with job(snakemake) as log:
+    found = qrels.load(snakemake.params.settings)
+    write_table(snakemake.output.judgments, found.judgments)
+    write_table(snakemake.output.topics, found.topics)
+    write_json(snakemake.output.source, found.source)
+    log.info("%d judgments", found.judgments.num_rows)

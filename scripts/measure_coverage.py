@@ -1,0 +1,32 @@
+"""Count the judged and unjudged documents above each cutoff, at every pool depth."""
+
+import numpy as np
+from job import job
+
+from poolaudit import pairs
+from poolaudit.cells import cells
+from poolaudit.files import write_table
+from poolaudit.lists import judged_lists
+from poolaudit.measures import parse_measures
+from poolaudit.policies import coverage
+
+STANDARD = {5, 10, 20, 100, 1000}
+
+with job(snakemake) as log:
+    params = snakemake.params
+    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    lists = judged_lists(all_pairs, rankings)
+    measures = parse_measures(params.measures)
+    cutoffs = sorted(STANDARD | {m.cutoff for m in measures if m.cutoff})
+    depths = [*params.depths, None]
+    at_depth = [coverage(lists, all_pairs.grades(depth), cutoffs) for depth in depths]
+    axes = {
+        "depth": depths,
+        "cutoff": cutoffs,
+        "run": lists.runs,
+        "query_id": lists.query_ids,
+    }
+    counts = zip(("retrieved", "judged", "unjudged"), zip(*at_depth, strict=True), strict=True)
+    table = cells(axes, {name: np.stack(arrays) for name, arrays in counts})
+    write_table(snakemake.output.coverage, table)
+    log.info("cutoffs %s, depths %s", cutoffs, depths)
