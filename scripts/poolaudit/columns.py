@@ -1,0 +1,62 @@
+"""Arrow columns as numpy arrays and back, without the import of pandas that pyarrow's own do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_DTYPES = {
+    pa.bool_(): np.bool_,
+    pa.int16(): np.int16,
+    pa.int32(): np.int32,
+    pa.int64(): np.int64,
+    pa.uint64(): np.uint64,
+    pa.float64(): np.float64,
+}
+
+
+def one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column as a single array; no copy when it is one already."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def to_numpy(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """The values of a column of numbers or truth values; where it is null, any value."""
+    array = one(column)
+    dtype = _DTYPES[array.type]
+    if not len(array):
+        return np.empty(0, dtype)
+    if dtype is np.bool_:
+        bits = np.frombuffer(array.buffers()[1], np.uint8)
+        bits = np.unpackbits(bits, count=array.offset + len(array), bitorder="little")
+        return bits[array.offset :].view(np.bool_)
+    return np.frombuffer(array.buffers()[1], dtype)[array.offset : array.offset + len(array)]
+
+
+def from_numpy(values: np.ndarray, valid: np.ndarray | None = None) -> pa.Array:
+    """Numbers or truth values as an Arrow array, null where not `valid`; numbers are not copied."""
+    kind = pa.from_numpy_dtype(values.dtype)
+    data = np.packbits(values, bitorder="little") if kind == pa.bool_() else values
+    bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    data = pa.py_buffer(np.ascontiguousarray(data))
+    return pa.Array.from_buffers(kind, len(values), [bitmap, data])
+
+
+def valid(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """Where a column is not null."""
+    return to_numpy(one(column).is_valid())
+
+
+def lengths(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """The length in bytes of each text of a string or binary column (0 where null)."""
+    array = one(column)
+    if not len(array):
+        return np.empty(0, np.int32)
+    ends = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
+    return np.diff(ends)
+
+
+def where(column: pa.Array, mask: np.ndarray) -> pa.Array:
+    """A column with null wherever `mask` is false."""
+    return pc.if_else(from_numpy(mask), column, pa.nulls(len(column), column.type))
