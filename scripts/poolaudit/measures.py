@@ -421,6 +421,11 @@ def parse_measures(measures: Iterable[str | Measure]) -> tuple[Measure, ...]:
     return tuple(m if isinstance(m, Measure) else parse_measure(m) for m in measures)
 
 
+def levels_of(measures: Iterable[str | Measure]) -> list[int]:
+    """The relevance levels that the measures use, ascending; 1 is always among them."""
+    return sorted({1} | {m.rel for m in parse_measures(measures) if m.rel is not None})
+
+
 def parse_measure(name: str) -> Measure:
     """Parse a measure's name in ir_measures' notation.
 
