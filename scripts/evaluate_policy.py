@@ -1,8 +1,8 @@
 """Score every run under one policy, at every pool depth and on all the judgments."""
 
 import numpy as np
-from job import job
 
+from job import job
 from poolaudit import pairs
 from poolaudit.cells import cells
 from poolaudit.files import write_table

@@ -1,7 +1,6 @@
 """Get the judgments and topics of the collection, and say where they came from."""
 
 from job import job
-
 from poolaudit import qrels
 from poolaudit.files import write_json, write_table
 

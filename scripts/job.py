@@ -38,7 +38,9 @@ def job(snakemake) -> Iterator[logging.Logger]:
 
 
 def _leave_trace(snakemake) -> None:
-    trace = snakemake.output.trace
+    trace = snakemake.output.get("trace")
+    if trace is None:
+        return
     made = [path for path in snakemake.output if path != trace]
     record = provenance.trace(
         snakemake.rule, list(snakemake.input), made, dict(snakemake.params.items())

@@ -1,8 +1,8 @@
 """Count the judged and unjudged documents above each cutoff, at every pool depth."""
 
 import numpy as np
-from job import job
 
+from job import job
 from poolaudit import pairs
 from poolaudit.cells import cells
 from poolaudit.files import write_table

@@ -97,3 +97,41 @@ def campaign_runs():
     """The run files that the simulation writes: those of the demo's sheet."""
     rows, _ = read_sheet(find("config/runs/demo.tsv"), Path(CAMPAIGN))
     return [str(row.path) for row in rows]
+
+
+def artifacts(wildcards):
+    """What the report is made from: the artifacts of every stage that this collection can have."""
+    names = {
+        "source": "judgments.json",
+        "topics": "topics.parquet",
+        "notes": [f"runs/{run}.json" for run in RUNS],
+        "pairs": "pairs.parquet",
+        "evaluations": [f"evaluation/{policy}.parquet" for policy in SETTINGS["policies"]],
+        "coverage": "coverage.parquet",
+        "bounds": "bounds.parquet",
+        "explanation": "explanation.json",
+    }
+    if POOLED:
+        names |= {
+            "contributions": "pools.parquet",
+            "growth": "pools/growth.parquet",
+            "removal": "removal.parquet",
+            "removal_queries": "removal-queries.parquet",
+        }
+    folder = f"results/{wildcards.collection}"
+    return {
+        key: [f"{folder}/{n}" for n in name] if isinstance(name, list) else f"{folder}/{name}"
+        for key, name in names.items()
+    }
+
+
+def traces(wildcards):
+    """The traces of the jobs that made the artifacts."""
+    jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS), "build_pairs"]
+    jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
+    jobs += ["measure_coverage", "bound_scores", "explain_judgments"]
+    if POOLED:
+        jobs += ["build_pools", "estimate_removal"]
+    folder = f"results/{wildcards.collection}/trace"
+    campaign = [f"{CAMPAIGN}/trace/simulate_campaign.json"] if is_made(AUDIT.rows[0].path) else []
+    return campaign + [f"{folder}/{job}.json" for job in jobs]

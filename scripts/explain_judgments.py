@@ -1,0 +1,16 @@
+"""Find the pool depth, the tie rule and the runs that explain the judgments best."""
+
+import pyarrow.parquet as pq
+
+from job import job
+from poolaudit import explanation
+from poolaudit.files import write_json
+
+with job(snakemake) as log:
+    params = snakemake.params
+    judgments = pq.read_table(snakemake.input.judgments)
+    runs = zip(params.pooled, map(pq.read_table, snakemake.input.runs), strict=True)
+    sheet = params.pooled if params.sheet_says_pooled else None
+    found = explanation.explain(judgments, runs, sheet)
+    write_json(snakemake.output.explanation, found)
+    log.info("depth %s, tie rule %s", found["depth"], found["tie_rule"] or "not decided")

@@ -1,0 +1,46 @@
+# Builds the pools and finds out which pool explains the judgments.
+# Takes pairs.parquet, rankings.parquet and runs/*.parquet; gives pools.parquet, pools/ and
+# explanation.json.
+
+
+rule build_pools:
+    input:
+        pairs="results/{collection}/pairs.parquet",
+        rankings="results/{collection}/rankings.parquet",
+        topics="results/{collection}/topics.parquet",
+    output:
+        contributions="results/{collection}/pools.parquet",
+        growth="results/{collection}/pools/growth.parquet",
+        judgments=expand("results/{{collection}}/pools/depth-{depth}.qrels", depth=DEPTHS),
+        unjudged=expand("results/{{collection}}/pools/unjudged-{depth}.tsv", depth=DEPTHS),
+        trace="results/{collection}/trace/build_pools.json",
+    params:
+        contributors=contributors(),
+        depths=DEPTHS,
+        measures=SETTINGS["measures"],
+        code=code_of("build_pools"),
+    log:
+        "results/{collection}/logs/build_pools.log",
+    benchmark:
+        "results/{collection}/benchmarks/build_pools.tsv"
+    script:
+        "../../scripts/build_pools.py"
+
+
+rule explain_judgments:
+    input:
+        judgments="results/{collection}/judgments.parquet",
+        runs=expand("results/{{collection}}/runs/{run}.parquet", run=RUNS),
+    output:
+        explanation="results/{collection}/explanation.json",
+        trace="results/{collection}/trace/explain_judgments.json",
+    params:
+        pooled={run: row.pooled for run, row in RUNS.items()},
+        sheet_says_pooled=AUDIT.sheet_says_pooled,
+        code=code_of("explain_judgments"),
+    log:
+        "results/{collection}/logs/explain_judgments.log",
+    benchmark:
+        "results/{collection}/benchmarks/explain_judgments.tsv"
+    script:
+        "../../scripts/explain_judgments.py"
