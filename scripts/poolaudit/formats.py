@@ -149,6 +149,17 @@ def complain(
     )
 
 
+def recognise_table(head: bytes, kind: Kind) -> str:
+    """The format of a file that begins with `head`, if it is a table with names; else ""."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    first = next((line for line in head[: 1 << 20].splitlines() if line.strip()), b"")
+    header = tables.header_of(first.decode("utf-8", "replace"), kind.columns)
+    if header:
+        return header[0]
+    return "jsonl" if first.lstrip().startswith(b"{") else ""
+
+
 def _recognise(block: bytes, kind: Kind, named: str | None, path: Path) -> tuple[str, str]:
     """The format and, for CSV and TSV, the separator of text that begins with `block`."""
     lines = [line for line in block[: 1 << 20].splitlines()[: 10 * LOOKED_AT] if line.strip()]
