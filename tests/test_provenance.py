@@ -1,0 +1,79 @@
+"""Traces, digests of code, and what is noticed when a file was changed."""
+
+import json
+
+import pytest
+
+from poolaudit import provenance
+from poolaudit.errors import AuditError
+from poolaudit.files import write_json
+
+
+def record(folder, rule, inputs, outputs, params):
+    path = folder / f"{rule}.json"
+    write_json(path, provenance.trace(rule, map(str, inputs), map(str, outputs), params))
+    return path
+
+
+def test_a_trace_holds_the_digest_of_each_file_read_and_written(tmp_path):
+    (tmp_path / "in").write_text("abc")
+    (tmp_path / "out").write_text("")
+    trace = provenance.trace("rule", [str(tmp_path / "in")], [str(tmp_path / "out")], {"depth": 5})
+    # SHA-256 of "abc" and of nothing: FIPS 180-4.
+    assert trace["inputs"][str(tmp_path / "in")].startswith("ba7816bf8f01cfea")
+    assert trace["outputs"][str(tmp_path / "out")].startswith("e3b0c44298fc1c14")
+    assert trace["params"] == {"depth": 5}
+
+
+def test_collected_traces_lead_from_an_artifact_to_its_inputs(tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    a.write_text("1")
+    b.write_text("2")
+    traces = [record(tmp_path, "first", [], [a], {}), record(tmp_path, "second", [a], [b], {})]
+    found = provenance.collect(traces)
+    assert found[str(b)]["rule"] == "second"
+    assert found[str(b)]["inputs"] == {str(a): found[str(a)]["sha256"]}
+
+
+def test_an_artifact_changed_after_it_was_made_is_named(tmp_path):
+    artifact = tmp_path / "a"
+    artifact.write_text("1")
+    trace = record(tmp_path, "first", [], [artifact], {})
+    artifact.write_text("2")
+    with pytest.raises(AuditError, match="changed after") as raised:
+        provenance.collect([trace])
+    assert str(artifact) in str(raised.value)
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "some_rule.py"
+    path.write_text("from poolaudit import files\n\n\ndef f():\n    import numpy\n")
+    return path
+
+
+def test_the_code_of_a_script_is_all_that_it_imports(script):
+    code = provenance.code_of(script)
+    assert set(code["files"]) == {"some_rule.py", "__init__.py", "files.py"}
+    # files.py imports pyarrow inside a function.
+    assert set(code["packages"]) == {"numpy", "pyarrow"}
+
+
+def test_every_script_of_the_project_can_be_followed():
+    scripts = sorted(provenance.LIBRARY.parent.glob("*_*.py"))
+    assert len(scripts) > 5
+    for script in scripts:
+        code = provenance.code_of(script)
+        assert "job.py" in code["files"] and "errors.py" in code["files"], script
+        assert json.loads(json.dumps(code)) == code
+
+
+def test_the_digest_follows_the_code_and_not_the_time(script, tmp_path):
+    before = provenance.code_of(script)["digest"]
+    provenance.code_of.cache_clear()
+    provenance._imports.cache_clear()
+    script.touch()
+    assert provenance.code_of(script)["digest"] == before
+    provenance.code_of.cache_clear()
+    script.write_text(script.read_text() + "# changed\n")
+    assert provenance.code_of(script)["digest"] != before
