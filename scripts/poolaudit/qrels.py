@@ -186,13 +186,11 @@ def assemble(table: pa.Table, texts: pa.Table | None, source: dict, notes: list[
             "judged": pa.array([query in judged for query in queries], pa.bool_()),
         }
     )
-    grades = one(table["relevance"]).value_counts().to_pylist()
+    grades, counts = np.unique(to_numpy(table["relevance"]), return_counts=True)
     record = {
         "rows": table.num_rows,
         "queries": len(judged),
-        "grades": {
-            str(g["values"]): g["counts"] for g in sorted(grades, key=lambda g: g["values"])
-        },
+        "grades": dict(zip(map(str, grades), map(int, counts), strict=True)),
         "meanings": {},
         "official_measures": [],
         "found": notes,

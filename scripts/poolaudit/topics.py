@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -52,7 +51,7 @@ def read_topics(path: Path | str, *, expansion: int = EXPANSION) -> tuple[pa.Tab
         facts = contents.facts
     else:
         text = b"".join(stream.blocks()).decode("utf-8", "replace")
-        complaints, found = Complaints(stream.path, "topics"), Counter()
+        complaints = Complaints(stream.path, "topics")
         trec = _TOPIC.search(text) is not None
         topics = _trec(text, complaints) if trec else _tabbed(text, complaints)
         lines = text.splitlines()
