@@ -45,7 +45,7 @@ def _qrels(view: View) -> dict[str, dict[str, int]]:
 
 
 def _run(view: View, run: int) -> dict[str, dict[str, float]]:
-    """One run: for each query its documents with the rank, negated, as the score."""
+    """One run: for each query its documents, with scores that fall by one from rank to rank."""
     lists = view.graded.lists
     ranking = {}
     for i in np.flatnonzero(lists.list_run == run):
@@ -55,9 +55,9 @@ def _run(view: View, run: int) -> dict[str, dict[str, float]]:
         if view.condensed:
             names = [str(doc) for doc in docs]
         else:
-            names = [f"unjudged {rank}" for rank in range(1, lists.length[i] + 1)]
+            names = [f"unjudged-{rank}" for rank in range(1, lists.length[i] + 1)]
             for rank, doc in zip(lists.rank[rows][judged].tolist(), docs, strict=True):
                 names[rank - 1] = str(doc)
-        scores = range(-1, -len(names) - 1, -1)
-        ranking[str(lists.list_query[i])] = dict(zip(names, map(float, scores), strict=True))
+        scores = map(float, range(len(names), 0, -1))
+        ranking[str(lists.list_query[i])] = dict(zip(names, scores, strict=True))
     return ranking

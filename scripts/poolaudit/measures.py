@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -356,23 +357,28 @@ def _ratio(above: np.ndarray, below: np.ndarray | int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Definition:
+    """A measure of our own: its function, whether it has a cutoff, its parameters' defaults."""
+
     function: Callable[[View, Measure, Depth], np.ndarray]
-    cutoff: str  # "required", "optional" or "none"
-    parameters: tuple[str, ...] = ("rel",)
+    cutoff: Literal["required", "optional", "none"]
+    defaults: Mapping[str, object]
 
 
+_REL = {"rel": 1}
+_JUDGED_ONLY = {"judged_only": False}
+_REQUIRED = None
 _OURS = {
-    "nDCG": _Definition(_ndcg, "optional", ("judged_only",)),
-    "NCG": _Definition(_ncg, "required", ()),
-    "P": _Definition(_precision, "required", ("rel", "judged_only")),
-    "R": _Definition(_recall, "required", ("rel", "judged_only")),
-    "AP": _Definition(_average_precision, "optional", ("rel", "judged_only")),
-    "RR": _Definition(_reciprocal_rank, "optional", ("rel", "judged_only")),
-    "Success": _Definition(_success, "required", ("rel", "judged_only")),
-    "RBP": _Definition(_rank_biased_precision, "optional", ("p", "rel")),
-    "Bpref": _Definition(_bpref, "none"),
-    "infAP": _Definition(_inferred_average_precision, "none"),
-    "Judged": _Definition(_judged, "optional", ()),
+    "nDCG": _Definition(_ndcg, "optional", _JUDGED_ONLY),
+    "NCG": _Definition(_ncg, "required", {}),
+    "P": _Definition(_precision, "required", _REL | _JUDGED_ONLY),
+    "R": _Definition(_recall, "required", _REL | _JUDGED_ONLY),
+    "AP": _Definition(_average_precision, "optional", _REL | _JUDGED_ONLY),
+    "RR": _Definition(_reciprocal_rank, "optional", _REL | _JUDGED_ONLY),
+    "Success": _Definition(_success, "required", _REL | _JUDGED_ONLY),
+    "RBP": _Definition(_rank_biased_precision, "optional", {"p": 0.8, "rel": _REQUIRED}),
+    "Bpref": _Definition(_bpref, "none", _REL),
+    "infAP": _Definition(_inferred_average_precision, "none", _REL),
+    "Judged": _Definition(_judged, "optional", {}),
 }
 _ALIASES = {
     "NDCG": "nDCG",
@@ -444,7 +450,7 @@ def parse_measure(name: str) -> Measure:
         raise AuditError("a measure's name cannot be read", found=name, expected=_EXAMPLES)
     base = _ALIASES.get(match[1], match[1])
     parameters = _parameters(name, match[2] or "")
-    if base not in _OURS or not parameters.keys() <= set(_OURS[base].parameters):
+    if base not in _OURS or not parameters.keys() <= _OURS[base].defaults.keys():
         return _of_ir_measures(name)
     return _own(name, base, parameters, int(match[3]) if match[3] else None)
 
@@ -462,39 +468,23 @@ def _parameters(name: str, text: str) -> dict[str, str]:
 def _own(name: str, base: str, given: dict[str, str], cutoff: int | None) -> Measure:
     """Check the parameters of one of the project's own measures, and write its name anew."""
     definition = _OURS[base]
-    needs = {"required": cutoff is not None, "optional": cutoff != 0, "none": cutoff is None}
-    if cutoff == 0 or not needs[definition.cutoff]:
-        wanted = {"required": f"{base}@10", "optional": base, "none": f"{base} without a cutoff"}
+    if cutoff == 0 or (cutoff is None, definition.cutoff) in ((True, "required"), (False, "none")):
+        expected = {"required": f"{base}@10", "optional": f"{base} or {base}@10", "none": base}
         raise AuditError(
-            f"{base}: the cutoff is {definition.cutoff}",
+            "a measure's cutoff is wrong or missing",
             found=name,
-            expected=f"for example {wanted[definition.cutoff]}",
+            expected=expected[definition.cutoff],
         )
-    values = {key: _value(name, key, text) for key, text in given.items()}
-    if base == "RBP" and "rel" not in values:
-        raise AuditError(
-            "RBP needs the level that counts as relevant",
-            found=name,
-            expected="for example RBP(p=0.5,rel=1)",
-            todo="add rel= to its parameters",
-        )
-    shown = [
-        f"{key}={values[key]!r}"
-        for key in definition.parameters
-        if (key in values and (base, key) != ("RBP", "rel") and values[key] != _DEFAULTS[key])
-        or (base, key) == ("RBP", "rel")
-    ]
+    values = {**definition.defaults, **{key: _value(name, key, given[key]) for key in given}}
+    if missing := [key for key in values if values[key] is _REQUIRED]:
+        raise AuditError(f"{base} needs {missing[0]}=", found=name, expected=f"{base}(rel=1)")
+    shown = [f"{key}={values[key]!r}" for key in values if values[key] != definition.defaults[key]]
     return Measure(
         name=base + (f"({','.join(shown)})" if shown else "") + (f"@{cutoff}" if cutoff else ""),
         base=base,
         cutoff=cutoff,
-        rel=values.get("rel", 1) if "rel" in definition.parameters else None,
-        p=values.get("p", _DEFAULTS["p"]) if "p" in definition.parameters else None,
-        judged_only=values.get("judged_only", False),
+        **values,
     )
-
-
-_DEFAULTS = {"rel": 1, "p": 0.8, "judged_only": False}
 
 
 def _value(name: str, key: str, text: str) -> int | float | bool:
@@ -519,23 +509,28 @@ def _of_ir_measures(name: str) -> Measure:
     try:
         measure = ir_measures.parse_measure(name)
         measure.validate_params()
-        supported = ir_measures.DefaultPipeline.supports(measure)
-    except (AssertionError, NameError, TypeError, ValueError) as error:
+    except NameError as error:
         raise AuditError(
-            "no such measure", found=name, expected=_EXAMPLES, todo=_suggest(name) or str(error)
+            "no such measure", found=name, expected=_EXAMPLES, todo=_suggest(name)
         ) from error
-    if not supported:
+    except (AssertionError, TypeError, ValueError) as error:
         raise AuditError(
-            "ir_measures knows this measure, but none of its installed providers computes it",
+            "no such parameter of this measure", found=name, expected=_EXAMPLES, todo=str(error)
+        ) from error
+    if not ir_measures.DefaultPipeline.supports(measure):
+        raise AuditError(
+            "ir_measures knows this measure, but no provider that is installed computes it",
             found=name,
-            todo="install the provider it needs, or choose another measure",
+            todo="install a provider of it, or choose another measure",
         )
+    defaults = {key: info.default for key, info in measure.SUPPORTED_PARAMS.items()}
+    values = {**defaults, **measure.params}
     return Measure(
         name=str(measure),
         base=measure.NAME,
         cutoff=measure.params.get("cutoff"),
-        rel=measure.params.get("rel"),
-        judged_only=measure.params.get("judged_only", False),
+        rel=values["rel"] if isinstance(values.get("rel"), int) else None,
+        judged_only=values.get("judged_only") is True,
         ours=False,
     )
 
