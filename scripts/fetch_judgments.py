@@ -5,7 +5,7 @@ from poolaudit import qrels
 from poolaudit.files import write_json, write_table
 
 with job(snakemake) as log:
-    found = qrels.load(snakemake.params.settings)
+    found = qrels.load(snakemake.params.settings | dict(snakemake.input.items()))
     write_table(snakemake.output.judgments, found.judgments)
     write_table(snakemake.output.topics, found.topics)
     write_json(snakemake.output.source, found.source)

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from job import job
-from poolaudit import campaign
+from poolaudit import campaign, corpus
 
 with job(snakemake) as log:
-    settings = campaign.CampaignSettings(**snakemake.params.settings)
+    settings = corpus.settings_from(snakemake.params.settings, where="config/campaign.yaml")
     simulated = campaign.simulate(settings)
     campaign.write(simulated, Path(snakemake.output.topics).parent)
     log.info("simulated %s", settings)

@@ -1,14 +1,17 @@
 # What every stage shares: the collection's settings and small named functions of them.
 # Takes config["collection"]; gives AUDIT, RUNS, POOLED, DEPTHS and the functions below.
 
+import re
 import sys
 from pathlib import Path
+
+import yaml
 
 SCRIPTS = Path(workflow.basedir).parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 from poolaudit import files, provenance
-from poolaudit.config import SCHEMAS, check_settings, find, load_collection
+from poolaudit.config import SCHEMAS, check_settings, find, load_collection, read_sheet
 from poolaudit.errors import AuditError
 
 CAMPAIGN = "results/campaign"

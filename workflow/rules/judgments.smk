@@ -4,7 +4,7 @@
 
 rule fetch_judgments:
     input:
-        local_judgments(),
+        **local_judgments(),
     output:
         judgments="results/{collection}/judgments.parquet",
         topics="results/{collection}/topics.parquet",
