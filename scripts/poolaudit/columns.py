@@ -60,3 +60,11 @@ def lengths(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
 def where(column: pa.Array, mask: np.ndarray) -> pa.Array:
     """A column with null wherever `mask` is false."""
     return pc.if_else(from_numpy(mask), column, pa.nulls(len(column), column.type))
+
+
+def repeats(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """Whether each text equals the one in the row before it (false in the first row)."""
+    array = one(column)
+    same = np.zeros(len(array), bool)
+    same[1:] = to_numpy(pc.equal(array.slice(1), array.slice(0, max(len(array) - 1, 0))))
+    return same

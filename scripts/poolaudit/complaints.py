@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from poolaudit.errors import AuditError
@@ -25,27 +25,21 @@ class Complaints:
         holds: what it should hold, as in "run" or "judgments".
     """
 
-    def __init__(self, path: Path, holds: str) -> None:
-        self.path, self.holds = path, holds
+    def __init__(self, path: Path | str, holds: str) -> None:
+        self.path, self.holds = Path(path), holds
         self.count = 0
-        self._shown: list[tuple[int, str, str | None]] = []
+        self._shown: list[tuple[int, str]] = []
 
-    def add(
-        self, lines: Iterable[int], reason: Callable[[int], str], text: str | None = None
-    ) -> None:
-        """Add one complaint for each of `lines`; `reason(i)` says what is wrong with the i-th.
-
-        `text` is the line itself, for rows of formats that have no lines to show.
-        """
-        lines = [int(line) for line in lines]
+    def add(self, lines: Sequence[int], reason: Callable[[int], str]) -> None:
+        """Add a complaint about each of `lines`; `reason(i)` says what is wrong with the i-th."""
         self.count += len(lines)
-        for i in sorted(range(len(lines)), key=lines.__getitem__)[:SHOWN]:
-            self._shown.append((lines[i], reason(i), text))
-        self._shown = sorted(self._shown, key=lambda entry: entry[0])[:SHOWN]
+        first = sorted(range(len(lines)), key=lambda i: lines[i])[:SHOWN]
+        self._shown += [(int(lines[i]), reason(i)) for i in first]
+        self._shown = sorted(self._shown)[:SHOWN]
 
     def raise_any(
         self,
-        line_text: Callable[[list[int]], dict[int, str]],
+        texts_of: Callable[[list[int]], dict[int, str]],
         *,
         what: str = "",
         expected: str = "",
@@ -54,26 +48,29 @@ class Complaints:
         """Raise one AuditError that shows the bad lines, if there are any.
 
         Args:
-            line_text: gives the texts of lines by number; called only when there is an error.
-            what: the sentence that says what is wrong; default: how many lines can't be read.
+            texts_of: gives the text of lines by number; called only when there is an error.
+            what: the sentence that says what is wrong; default: that lines cannot be read.
             expected: what a line should look like.
             todo: the way out.
         """
         if not self.count:
             return
-        texts = line_text([line for line, _, text in self._shown if text is None])
+        texts = texts_of([line for line, _ in self._shown])
         found = [
-            f"line {line}: {reason}" + (f": {shorten(shown)}" if shown else "")
-            for line, reason, text in self._shown
-            for shown in [text or texts.get(line, "")]
+            f"line {line}: {reason}" + (f": {shorten(texts[line])}" if line in texts else "")
+            for line, reason in self._shown
         ]
-        if self.count > len(self._shown):
-            found.append(f"and {self.count - len(self._shown):,} more")
-        lines = "one line" if self.count == 1 else f"{self.count:,} lines"
+        if self.count > len(found):
+            found.append(f"and {self.count - len(found):,} more")
         raise AuditError(
-            what or f"{lines} of the {self.holds} cannot be read",
+            what or f"the {self.holds} has lines that cannot be read ({self.count:,} in all)",
             where=f"{self.path}:{self._shown[0][0]}",
-            found=("\n" + " " * 12).join(found),
+            found=indented(found),
             expected=expected,
             todo=todo,
         )
+
+
+def indented(lines: Sequence[str]) -> str:
+    """Several lines as one part of an AuditError, aligned below the first."""
+    return ("\n" + " " * 12).join(lines)

@@ -6,75 +6,88 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from poolaudit import columns
-from poolaudit.complaints import Complaints, shorten
+from poolaudit.columns import lengths, to_numpy, valid, where
+from poolaudit.complaints import Complaints
 
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity|nan)$"
-WHOLE = r"^[+-]?[0-9]{1,18}(\.0*)?$"
+KINDS = ("id", "number", "whole", "label")
 
-
-def ids(column: pa.Array, lines: np.ndarray, complaints: Complaints, name: str) -> pa.Array:
-    """Ids as strings; complains about empty ones and bytes that are not UTF-8."""
-    try:
-        texts = column.cast(pa.string())
-    except pa.ArrowInvalid:
-        raw = column.to_pylist()
-        decoded = [None if value is None else value.decode(errors="replace") for value in raw]
-        bad = [i for i, text in enumerate(decoded) if text is not None and text.encode() != raw[i]]
-        complaints.add(lines[bad], lambda _: f"the {name} is not UTF-8")
-        texts = pa.array(decoded, pa.string())
-    bad = np.flatnonzero(columns.lengths(texts) == 0)
-    complaints.add(lines[bad], lambda _: f"the {name} is empty")
-    return texts
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity|nan)$"
+_WHOLE = r"^[+-]?[0-9]{1,18}(\.0*)?$"
 
 
-def numbers(column: pa.Array, lines: np.ndarray, complaints: Complaints, name: str) -> pa.Array:
-    """Text as float64, in the spellings that C's `atof` reads wholly; others are complained of.
+def convert(
+    texts: pa.Array, kind: str, lines: np.ndarray, complaints: Complaints, name: str
+) -> pa.Array:
+    """A column of text (binary, null where there is none) as its kind says.
 
-    Infinite values and NaN are numbers here. Rows complained of hold null.
+    Args:
+        texts: the column.
+        kind: "id": a string that is not empty; "number": float64, infinite values and NaN among
+            them; "whole": int64, null where it is no whole number ("3.0" is one); "label": a
+            string that is only shown, whatever its bytes.
+        lines: the line number of each row.
+        complaints: gets the rows that are no ids or numbers; these rows then hold null or "".
+        name: what the column is called in complaints.
     """
+    if kind == "id":
+        return _ids(texts, lines, complaints, name)
+    if kind == "number":
+        return _numbers(texts, lines, complaints, name)
+    return _wholes(texts) if kind == "whole" else _strings(texts)
+
+
+def _ids(texts: pa.Array, lines: np.ndarray, complaints: Complaints, name: str) -> pa.Array:
     try:
-        return column.cast(pa.string()).cast(pa.float64())
+        ids = texts.cast(pa.string())
     except pa.ArrowInvalid:
-        pass
-    texts = _escaped(column)
-    good = _matches(texts, NUMBER)
+        ids = _strings(texts)
+        bad = np.flatnonzero(lengths(ids.cast(pa.binary())) != lengths(texts))
+        complaints.add(lines[bad], lambda _: f"the {name} is not UTF-8")
+    empty = np.flatnonzero(lengths(ids) == 0)
+    complaints.add(lines[empty], lambda _: f"the {name} is missing")
+    return ids
+
+
+def _numbers(texts: pa.Array, lines: np.ndarray, complaints: Complaints, name: str) -> pa.Array:
+    strings = _strings(texts)
+    try:
+        numbers = strings.cast(pa.float64())
+        good = valid(numbers)
+    except pa.ArrowInvalid:
+        good = _matches(strings, _NUMBER)
+        numbers = where(strings, good).cast(pa.float64())
     bad = np.flatnonzero(~good)
 
     def reason(i: int) -> str:
-        found = texts[int(bad[i])].as_py() or ""
-        comma = " (a decimal comma?)" if "," in found else ""
-        return f"the {name} is no number{comma}: {shorten(found)!r}"
+        text = strings[int(bad[i])].as_py()
+        if not text:
+            return f"the {name} is missing"
+        return f"the {name} is no number" + (" (a decimal comma?)" if "," in text else "")
 
     complaints.add(lines[bad], reason)
-    return columns.where(texts, good).cast(pa.float64())
+    return numbers
 
 
-def wholes(column: pa.Array) -> pa.Array:
-    """Text as int64; null where it is no whole number ("3.0" is one)."""
-    texts = _escaped(column)
+def _wholes(texts: pa.Array) -> pa.Array:
+    strings = _strings(texts)
     try:
-        return texts.cast(pa.int64())
+        return strings.cast(pa.int64())
     except pa.ArrowInvalid:
-        wholes = columns.where(texts, _matches(texts, WHOLE))
+        wholes = where(strings, _matches(strings, _WHOLE))
         return pc.replace_substring_regex(wholes, r"^\+|\.0*$", "").cast(pa.int64())
 
 
-def labels(column: pa.Array) -> pa.Array:
-    """Text that is only shown, such as the tag of a run: any bytes will do."""
-    return _escaped(column)
-
-
-def _matches(texts: pa.Array, pattern: str) -> np.ndarray:
-    return columns.to_numpy(pc.match_substring_regex(texts, pattern)) & columns.valid(texts)
-
-
-def _escaped(column: pa.Array) -> pa.Array:
+def _strings(texts: pa.Array) -> pa.Array:
+    """Text as strings; bytes that are no UTF-8 are written out as \\x escapes."""
     try:
-        return column.cast(pa.string())
+        return texts.cast(pa.string())
     except pa.ArrowInvalid:
         decoded = [
-            None if value is None else value.decode("utf-8", "backslashreplace")
-            for value in column.to_pylist()
+            None if text is None else text.decode("utf-8", "backslashreplace")
+            for text in texts.to_pylist()
         ]
         return pa.array(decoded, pa.string())
+
+
+def _matches(strings: pa.Array, pattern: str) -> np.ndarray:
+    return to_numpy(pc.match_substring_regex(strings, pattern)) & valid(strings)

@@ -1,21 +1,21 @@
 """Which format a file is in, recognised by what it holds, and reading it.
 
-A *kind* of file (a run, judgments) says which columns it has. Text without a header is told apart
-by the number of fields on a line; text with a header, JSON lines and Parquet by their names.
+A *kind* of file (a run, judgments, topics) says which columns it has. Lines without names are told
+apart by their number of fields; tables with a header, JSON lines and Parquet by their names.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
 from poolaudit import tables
-from poolaudit.complaints import Complaints, shorten
-from poolaudit.errors import AuditError
+from poolaudit.complaints import Complaints, indented, shorten
+from poolaudit.errors import AuditError, nearest
 from poolaudit.lines import Layout, read_block
 from poolaudit.streams import EXPANSION, Stream, texts_of_lines
 from poolaudit.tables import Column
@@ -32,165 +32,148 @@ class Kind:
         holds: in a word, as in "run".
         columns: those of a table with names.
         layouts: those of lines without names, by the name of the format.
-        recognise: the format of headerless lines, from the fields of the first ones; "" if none.
+        recognise: the format of lines without names, from the fields of the first; "" if none.
+        mistaken: what lines with a number of fields that no layout has usually are.
     """
 
     holds: str
     columns: tuple[Column, ...]
-    layouts: dict[str, Layout]
-    recognise: Callable[[list[list[str]]], str]
-
-    @property
-    def formats(self) -> tuple[str, ...]:
-        return (*self.layouts, *TABLES)
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a file held: its columns with `line` (int64), and facts about the reading."""
-
-    table: pa.Table
-    facts: dict
+    layouts: dict[str, Layout] = field(default_factory=dict)
+    recognise: Callable[[list[list[str]]], str] = lambda rows: ""
+    mistaken: dict[int, str] = field(default_factory=dict)
 
 
 def read(
     path: Path | str, kind: Kind, *, format: str | None = None, expansion: int = EXPANSION
-) -> Contents:
+) -> tuple[pa.Table, dict]:
     """Read a file of a kind, in any of its formats, compressed or not.
 
     Args:
         path: the file.
         kind: what it should hold.
-        format: one of `kind.formats`; None to recognise it.
+        format: the name of a layout of the kind, "csv", "tsv", "jsonl" or "parquet"; None to
+            recognise it.
         expansion: a compressed file may unpack to this many times its size.
+
+    Returns:
+        The columns found with `line` (int64, from 1); and facts: the format, the SHA-256 of the
+        file, its compression, the names of the columns read, and lines by what they were.
 
     Raises:
         AuditError: the file cannot be opened or unpacked, is not text, is in no format of its
             kind, or has lines that cannot be read: all of them counted, the first 20 shown.
     """
-    if format is not None and format not in kind.formats:
-        raise AuditError(
-            f"there is no format {format!r} for {kind.holds}",
-            where=str(path),
-            expected=", ".join(kind.formats),
-            todo="name one of these, or none to have it recognised",
-        )
-    stream = Stream(path, expansion=expansion)
-    complaints = Complaints(stream.path, kind.holds)
-    found: Counter = Counter()
-    names: dict[str, str] = {}
-    separator = ""
-    if stream.head.startswith(b"PAR1") and format in (None, "parquet"):
-        format = "parquet"
-        table, names = tables.read_parquet(stream.everything(), kind.columns, complaints, found)
-    else:
-        blocks = stream.blocks()
-        first = next(blocks, b"")
-        format, separator = _recognise(first, kind, format, stream.path)
-        if format in kind.layouts:
-            layout = kind.layouts[format]
-            parts = [read_block(first, layout, 1, complaints, found)]
-            parts += [
-                read_block(block, layout, 1 + found["lines"], complaints, found) for block in blocks
-            ]
-            table = pa.concat_tables(parts)
-        else:
-            text = b"".join([first, *blocks])
-            if format == "jsonl":
-                table, names = tables.read_json_lines(text, kind.columns, complaints, found)
-            else:
-                table, names = tables.read_separated(
-                    text, separator, kind.columns, complaints, found
-                )
-    facts = {
-        "format": format,
-        "compression": stream.compression,
-        "sha256": stream.sha256,
-        "bytes": stream.size,
-        "lines": found["lines"],
-        "rows": table.num_rows,
-        "blank_lines": found["blank"],
-        "comment_lines": found["comment"],
-        "trailing_text": found["trailing"],
-        "byte_order_mark": stream.byte_order_mark,
-        "columns": names,
-    }
-    contents = Contents(table, facts)
-    complain(contents, complaints, kind, expansion=expansion)
+    _check_format(format, kind, path)
+    complaints, found = Complaints(path, kind.holds), Counter()
+    with Stream(path, expansion=expansion) as stream:
+        table, format, names = _read(stream, kind, format, complaints, found)
+        facts = {"format": format, "columns": names, **stream.facts()}
+    facts |= {name: found[name] for name in ("lines", "blank", "comment", "trailing")}
+    complain(complaints, kind, format)
     if not table.num_rows:
         raise AuditError(
-            f"the {kind.holds} file holds no line",
+            f"there is nothing in this {kind.holds} file",
             where=str(path),
-            found=f"{found['lines']} lines, all blank or comments",
+            found=f"{found['lines']} lines, none of which holds anything",
             todo="name the right file",
         )
-    return contents
+    return table, facts
 
 
 def complain(
-    contents: Contents,
-    complaints: Complaints,
-    kind: Kind,
-    *,
-    what: str = "",
-    todo: str = "",
-    expansion: int = EXPANSION,
+    complaints: Complaints, kind: Kind, format: str, *, what: str = "", todo: str = ""
 ) -> None:
-    """Raise what was complained about a file, with the text of its lines, if anything was."""
-    format = contents.facts["format"]
+    """Raise what was complained about a file in a format, with the text of its lines, if any."""
     layout = kind.layouts.get(format)
     complaints.raise_any(
-        lambda numbers: (
-            {} if format == "parquet" else texts_of_lines(complaints.path, numbers, expansion)
-        ),
+        lambda numbers: {} if format == "parquet" else texts_of_lines(complaints.path, numbers),
         what=what,
-        expected=f"{format}: {layout.example}" if layout else "",
+        expected=f"{format} lines: {layout.example}"
+        if layout
+        else f"{format} with a value in each",
         todo=todo or "mend the lines, or name the format if it was not recognised rightly",
     )
 
 
-def recognise_table(head: bytes, kind: Kind) -> str:
-    """The format of a file that begins with `head`, if it is a table with names; else ""."""
+def recognise(
+    head: bytes, kind: Kind, format: str | None = None, path: Path | str = ""
+) -> tuple[str, str]:
+    """The format and, for CSV and TSV, the separator of a file that begins with `head`.
+
+    Args:
+        head: the first bytes, unpacked.
+        kind: what it should hold.
+        format: the format, where the user has named it.
+        path: for the error.
+
+    Raises:
+        AuditError: it is in no format of its kind.
+    """
     if head.startswith(b"PAR1"):
-        return "parquet"
-    first = next((line for line in head[: 1 << 20].splitlines() if line.strip()), b"")
-    header = tables.header_of(first.decode("utf-8", "replace"), kind.columns)
-    if header:
-        return header[0]
-    return "jsonl" if first.lstrip().startswith(b"{") else ""
-
-
-def _recognise(block: bytes, kind: Kind, named: str | None, path: Path) -> tuple[str, str]:
-    """The format and, for CSV and TSV, the separator of text that begins with `block`."""
-    lines = [line for line in block[: 1 << 20].splitlines()[: 10 * LOOKED_AT] if line.strip()]
-    texts = [line.decode("utf-8", "replace") for line in lines[:LOOKED_AT]]
-    first = texts[0] if texts else ""
-    header = tables.header_of(first, kind.columns)
-    if named in ("csv", "tsv"):
-        if not header:
-            raise _unknown("the table has no header line that names its columns", first, kind, path)
-        return named, header[1]
-    if named:
-        return named, ""
-    if header:
-        return header
+        return format or "parquet", ""
+    lines = head[: 1 << 16].replace(b"\r", b"\n").split(b"\n", 10 * LOOKED_AT)
+    lines = [line.decode("utf-8", "replace") for line in lines if line.strip()][:LOOKED_AT]
+    first = lines[0] if lines else ""
+    separator = tables.separator_of(first, kind.columns)
+    if separator and format in (None, "csv", "tsv"):
+        return format or tables.SEPARATORS[separator], separator
+    if format in ("csv", "tsv"):
+        raise _unknown("the table has no header that names its columns", first, kind, path)
+    if format:
+        return format, ""
     if first.lstrip().startswith("{"):
         return "jsonl", ""
-    rows = [text.split() for text in texts if not text.lstrip().startswith("#")]
-    format = kind.recognise(rows) if rows else next(iter(kind.layouts))
+    rows = [line.split() for line in lines if not line.lstrip().startswith("#")]
+    format = kind.recognise(rows) if rows else next(iter(kind.layouts), "")
     if not format:
-        raise _unknown(f"this is no format known for {kind.holds}", first, kind, path)
+        usual = kind.mistaken.get(len(rows[0]) if rows else 0, "")
+        what = f"this is no format known for {kind.holds}" + (f"; {usual}" if usual else "")
+        raise _unknown(what, first, kind, path)
     return format, ""
 
 
-def _unknown(what: str, first: str, kind: Kind, path: Path) -> AuditError:
+def _read(
+    stream: Stream, kind: Kind, format: str | None, complaints: Complaints, found: Counter
+) -> tuple[pa.Table, str, dict[str, str]]:
+    format, separator = recognise(stream.head, kind, format, stream.path)
+    layout = kind.layouts.get(format)
+    if layout:
+        parts = [
+            read_block(block, layout, 1 + found["lines"], complaints, found)
+            for block in stream.blocks()
+        ]
+        names = {name: f"field {i}" for i, name in enumerate(layout.fields, 1) if name}
+        return pa.concat_tables(parts), format, names
+    if format == "parquet":
+        reading = tables.read_parquet(stream.everything(), kind.columns, complaints, found)
+    elif format == "jsonl":
+        text = b"".join(stream.blocks())
+        reading = tables.read_json_lines(text, kind.columns, complaints, found)
+    else:
+        text = b"".join(stream.blocks())
+        reading = tables.read_separated(text, separator, kind.columns, complaints, found)
+    return reading[0], format, reading[1]
+
+
+def _check_format(format: str | None, kind: Kind, path: Path | str) -> None:
+    known = (*kind.layouts, *TABLES)
+    if format is not None and format not in known:
+        raise AuditError(
+            f"there is no format {format!r} for {kind.holds}",
+            where=str(path),
+            expected=", ".join(known),
+            todo=nearest(format, known) or "name one of these, or none to have it recognised",
+        )
+
+
+def _unknown(what: str, first: str, kind: Kind, path: Path | str) -> AuditError:
     forms = [f"{name}: {layout.example}" for name, layout in kind.layouts.items()]
-    needed = [" or ".join(column.names[:3]) for column in kind.columns if column.required]
-    forms.append(f"a table with a header, JSON lines or Parquet with {', '.join(needed)}")
+    needed = [column.names[0] for column in kind.columns if column.required]
+    forms.append(f"CSV, TSV, JSON lines or Parquet with columns named {', '.join(needed)}")
     return AuditError(
         what,
         where=f"{path}:1",
         found=shorten(first),
-        expected=("\n" + " " * 12).join(forms),
-        todo="convert the file to one of these",
+        expected=indented(forms),
+        todo="convert the file to one of these, or name the right file",
     )

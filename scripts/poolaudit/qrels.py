@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from poolaudit import formats
-from poolaudit.columns import from_numpy, one, to_numpy
+from poolaudit.columns import from_numpy, one, repeats, to_numpy
 from poolaudit.complaints import Complaints
 from poolaudit.errors import AuditError, nearest
 from poolaudit.lines import Layout
@@ -34,14 +34,14 @@ _TYPES = {
 }
 _COLUMNS = (
     Column("query_id", "id", ("query_id", "qid", "topic_id", "topic", "query"), True),
-    Column("iteration", "label", ("iteration", "iter", "subtopic_id", "subtopic"), False),
+    Column("iteration", "label", ("iteration", "iter", "subtopic_id", "subtopic")),
     Column(
         "doc_id",
         "id",
         ("doc_id", "docno", "document_id", "corpus_id", "pid", "docid", "did"),
         True,
     ),
-    Column("stratum", "label", ("stratum", "strata"), False),
+    Column("stratum", "label", ("stratum", "strata")),
     Column(
         "relevance",
         "number",
@@ -85,6 +85,7 @@ QRELS = formats.Kind(
         ),
     },
     recognise=_recognise,
+    mistaken={6: "lines of six fields are usually a run"},
 )
 
 
@@ -221,7 +222,7 @@ def checked(
     keys = [("query_id", "ascending"), ("doc_id", "ascending"), ("line", "ascending")]
     table = table.take(pc.sort_indices(table, sort_keys=keys))
     line, grade = to_numpy(table["line"]), to_numpy(table["relevance"])
-    again = _same_as_before(table["query_id"]) & _same_as_before(table["doc_id"])
+    again = repeats(table["query_id"]) & repeats(table["doc_id"])
     notes = []
     if again.any():
         _refuse_conflicts(table, grade, line, again, refuse, name)
@@ -247,15 +248,15 @@ def checked(
 def _read(
     path: Path | str, format: str | None, negatives: str, expansion: int
 ) -> tuple[pa.Table, dict, list[dict]]:
-    contents = formats.read(path, QRELS, format=format, expansion=expansion)
+    table, facts = formats.read(path, QRELS, format=format, expansion=expansion)
 
     def refuse(lines: np.ndarray, reason, what: str, todo: str) -> None:
-        complaints = Complaints(Path(path), QRELS.holds)
+        complaints = Complaints(path, QRELS.holds)
         complaints.add(lines, reason)
-        formats.complain(contents, complaints, QRELS, what=what, todo=todo, expansion=expansion)
+        formats.complain(complaints, QRELS, facts["format"], what=what, todo=todo)
 
-    table, notes = checked(contents.table, negatives, refuse)
-    return table, contents.facts, notes
+    table, notes = checked(table, negatives, refuse)
+    return table, facts, notes
 
 
 def _refuse_fractions(table: pa.Table, grade: np.ndarray, line: np.ndarray, refuse) -> None:
@@ -289,7 +290,7 @@ def _refuse_conflicts(
         return f"document {documents[int(row)].as_py()} of query {queries[int(row)].as_py()}"
 
     if "iteration" in table.column_names:
-        other = where[~_same_as_before(table["iteration"])[where]]
+        other = where[~repeats(table["iteration"])[where]]
         if len(other):
             iteration = table["iteration"]
             refuse(
@@ -313,11 +314,3 @@ def _refuse_conflicts(
             "conflicting judgments",
             "decide which grade is right, and delete the other lines",
         )
-
-
-def _same_as_before(column: pa.ChunkedArray) -> np.ndarray:
-    """Whether each value equals the one in the row before it."""
-    array = one(column)
-    same = np.zeros(len(array), bool)
-    same[1:] = to_numpy(pc.equal(array.slice(1), array.slice(0, len(array) - 1)))
-    return same

@@ -1,4 +1,4 @@
-"""Opening what users have: plain or compressed text, hashed and limited on the way."""
+"""Opening what users have: plain or compressed files, hashed and limited on the way."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from poolaudit.errors import AuditError
 BLOCK = 8 << 20
 EXPANSION = 200
 HARMLESS = 64 << 20
+READABLE = "text or Parquet, plain or compressed once with gzip, bz2, xz or zstd"
 
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -22,46 +23,47 @@ _COMPRESSIONS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\x00": "xz",
 }
-_ARCHIVES = {
+_OTHERS = {
     b"PK\x03\x04": "a zip archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"\x04\x22\x4d\x18": "compressed with lz4",
     b"%PDF": "a PDF document",
 }
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class _Hashed(io.RawIOBase):
     """A file whose every byte read goes into a SHA-256."""
 
     def __init__(self, file: io.RawIOBase) -> None:
-        self._file, self._digest, self.size = file, hashlib.sha256(), 0
+        self._file, self.digest, self.size = file, hashlib.sha256(), 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer) -> int:
         count = self._file.readinto(buffer)
-        self._digest.update(memoryview(buffer)[:count])
+        self.digest.update(memoryview(buffer)[:count])
         self.size += count
         return count
 
-    def hexdigest(self) -> str:
-        return self._digest.hexdigest()
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class Stream:
-    """One file, read once from start to end.
+    """One file, read once from start to end; a context manager.
 
     Compression (gzip, bz2, xz, zstd) is recognised by the first bytes, not by the name. A file
     that unpacks to more than `expansion` times its size, and to more than 64 MiB, is refused.
 
-    Attributes (complete once everything was read):
+    Attributes:
+        path: the file.
         compression: "gzip", "bz2", "xz", "zstd" or None.
-        sha256: of the bytes of the file as it lies on the disk.
-        size, text_size: bytes of the file, and of what it unpacks to.
         byte_order_mark: whether the text began with one; it is not part of what is read.
+        head: the first bytes of what the file holds, unpacked; at most 8 MiB.
 
     Raises:
         AuditError: no such file, an empty one, a damaged or truncated one, one that unpacks to
@@ -70,9 +72,7 @@ class Stream:
 
     def __init__(self, path: Path | str, *, expansion: int = EXPANSION) -> None:
         self.path = Path(path)
-        self._expansion = expansion
-        self.text_size = 0
-        self.byte_order_mark = False
+        self._unpacked = 0
         try:
             self._raw = _Hashed(self.path.open("rb", buffering=0))
             self._size = self.path.stat().st_size
@@ -82,32 +82,36 @@ class Stream:
                 found=error.strerror or str(error),
                 todo="correct the path, or the permissions of the file",
             ) from None
-        file = io.BufferedReader(self._raw, BLOCK if self._size > BLOCK else max(self._size, 16))
-        first = file.peek(16)[:16]
-        self.compression = next(
-            (name for magic, name in _COMPRESSIONS.items() if first.startswith(magic)), None
-        )
+        self._limit = max(HARMLESS, expansion * self._size)
+        file = io.BufferedReader(self._raw, min(BLOCK, max(self._size, 16)))
+        start = file.peek(16)
+        names = (name for magic, name in _COMPRESSIONS.items() if start.startswith(magic))
+        self.compression = next(names, None)
         if self.compression == "xz":
             self._file = lzma.LZMAFile(file)  # noqa: SIM115
         elif self.compression:
             self._file = pa.CompressedInputStream(pa.PythonFile(file, "r"), self.compression)
         else:
             self._file = file
-        self._head = self._read(BLOCK)
-        self._refuse_archives()
+        self.head = self._read()
+        self._refuse_other_content()
+        self.byte_order_mark = self.head.startswith(_BYTE_ORDER_MARK)
+        self.head = self.head.removeprefix(_BYTE_ORDER_MARK)
 
-    @property
-    def head(self) -> bytes:
-        """The first bytes of what the file holds, unpacked; at most 8 MiB."""
-        return self._head
+    def __enter__(self) -> Stream:
+        return self
 
-    @property
-    def sha256(self) -> str:
-        return self._raw.hexdigest()
+    def __exit__(self, *_: object) -> None:
+        self._raw.close()
 
-    @property
-    def size(self) -> int:
-        return self._raw.size
+    def facts(self) -> dict:
+        """What the file was, for records: to be asked when everything has been read."""
+        return {
+            "sha256": self._raw.digest.hexdigest(),
+            "bytes": self._raw.size,
+            "compression": self.compression,
+            "byte_order_mark": self.byte_order_mark,
+        }
 
     def everything(self) -> bytes:
         """All bytes, unpacked; for formats that are not lines of text."""
@@ -115,81 +119,72 @@ class Stream:
 
     def blocks(self) -> Iterator[bytes]:
         """Blocks of whole lines of text, without the byte-order mark; together the whole text."""
-        pieces: list[bytes] = []
+        rest = b""
         for chunk in self._chunks():
             if b"\0" in chunk:
                 raise self._not_text(chunk)
-            cut = chunk.rfind(b"\n") + 1 or chunk.rfind(b"\r", 0, -1) + 1
-            if cut:
-                yield b"".join([*pieces, chunk[:cut]]) if pieces or cut < len(chunk) else chunk
-                pieces = []
-            pieces.append(chunk[cut:])
-            if sum(map(len, pieces)) > HARMLESS:
+            block = rest + chunk if rest else chunk
+            cut = block.rfind(b"\n") + 1 or block.rfind(b"\r", 0, -1) + 1
+            if len(block) - cut > HARMLESS:
                 raise self._error(
                     f"there is no line end in {HARMLESS >> 20} MiB of text",
-                    expected="text of one short line a document",
+                    expected="short lines",
                     todo="name the right file",
                 )
-        if any(pieces):
-            yield b"".join(pieces)
+            rest = block[cut:]
+            if cut:
+                yield block[:cut]
+        if rest:
+            yield rest
 
     def _chunks(self) -> Iterator[bytes]:
-        head, self._head = self._head, b""
-        yield head
-        while chunk := self._read(BLOCK):
+        chunk, self.head = self.head, b""
+        while chunk:
             yield chunk
+            chunk = self._read()
 
-    def _read(self, size: int) -> bytes:
+    def _read(self) -> bytes:
         try:
-            chunk = self._file.read(size)
+            chunk = self._file.read(BLOCK)
         except (OSError, EOFError, lzma.LZMAError) as error:
-            truncated = isinstance(error, EOFError) or "runcated" in str(error)
+            cut_off = isinstance(error, EOFError) or "Truncated" in str(error)
             raise self._error(
-                f"the {self.compression or 'file'} data is "
-                + ("cut off before its end" if truncated else "damaged"),
+                f"the {self.compression or ''} file is {'cut off' if cut_off else 'damaged'}",
                 found=str(error),
-                expected=f"a complete {self.compression or 'readable'} file",
-                todo="copy or compress the file again",
+                expected="a file that is complete",
+                todo="copy or compress it again",
             ) from None
-        self.text_size += len(chunk)
-        if self.text_size > max(HARMLESS, self._expansion * self._size):
+        self._unpacked += len(chunk)
+        if self._unpacked > self._limit:
             raise self._error(
-                f"the file unpacks to more than {self._expansion} times its size",
-                found=f"{self._size:,} bytes that gave {self.text_size:,} so far",
-                expected="runs and judgments, which unpack to 3 to 20 times their size",
+                "the file unpacks to far more than its size",
+                found=f"{self._size:,} bytes that gave {self._unpacked:,} and more",
+                expected=f"at most {self._limit:,}; runs unpack to 3 to 20 times their size",
                 todo="if the file is what it should be, unpack it and name the unpacked file",
             )
         return chunk
 
-    def _refuse_archives(self) -> None:
-        head = self._head
-        if self.text_size == 0:
+    def _refuse_other_content(self) -> None:
+        if not self._unpacked:
             raise self._error(
                 "the file is empty",
                 found=f"{self._size} bytes" + (", compressed" if self.compression else ""),
                 todo="name the right file, or take it out of the run sheet",
             )
-        kind = next((what for magic, what in _ARCHIVES.items() if head.startswith(magic)), "")
-        if not kind and head[257:262] == b"ustar":
+        kind = next((what for magic, what in _OTHERS.items() if self.head.startswith(magic)), "")
+        if self.head[257:262] == b"ustar":
             kind = "a tar archive"
-        if not kind and self.compression and any(head.startswith(magic) for magic in _COMPRESSIONS):
+        if self.compression and self.head.startswith(tuple(_COMPRESSIONS)):
             kind = "compressed twice"
         if kind:
-            raise self._error(
-                f"the file is {kind}",
-                expected="text or Parquet, plain or compressed once with gzip, bz2, xz or zstd",
-                todo="unpack it and name the file inside",
-            )
-        if head.startswith(_UTF16):
-            raise self._not_text(head)
-        if head.startswith(_BYTE_ORDER_MARK):
-            self.byte_order_mark = True
-            self._head = head[len(_BYTE_ORDER_MARK) :]
+            todo = "unpack it and name the file inside"
+            raise self._error(f"the file is {kind}", expected=READABLE, todo=todo)
+        if self.head.startswith(_UTF16_MARKS):
+            raise self._not_text(self.head)
 
     def _not_text(self, chunk: bytes) -> AuditError:
-        sample = chunk[:4096]
-        wide = sample.startswith(_UTF16) or 0.3 * len(sample) < sample.count(0) < 0.8 * len(sample)
-        if wide:
+        start = chunk[:4096]
+        if start.startswith(_UTF16_MARKS) or 0.3 * len(start) < start.count(0) < 0.8 * len(start):
             return self._error(
                 "the text is UTF-16 or UTF-32",
                 expected="UTF-8",
@@ -197,8 +192,8 @@ class Stream:
             )
         return self._error(
             "the file is binary, not text",
-            found=f"a zero byte, near {bytes(sample[:40])!r}",
-            expected="text or Parquet, plain or compressed once with gzip, bz2, xz or zstd",
+            found=f"a zero byte, in a block that begins with {start[:40]!r}",
+            expected=READABLE,
             todo="name the right file",
         )
 
@@ -206,14 +201,15 @@ class Stream:
         return AuditError(what, where=str(self.path), **parts)
 
 
-def texts_of_lines(path: Path, numbers: list[int], expansion: int = EXPANSION) -> dict[int, str]:
-    """The text of lines by their numbers from 1: read again, because only an error asks for it."""
-    wanted, texts, before = set(numbers), {}, 0
-    for block in Stream(path, expansion=expansion).blocks() if wanted else ():
-        lines = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        count = len(lines) - (lines[-1] == b"")
-        for number in wanted:
-            if before < number <= before + count:
-                texts[number] = lines[number - before - 1].decode("utf-8", "backslashreplace")
-        before += count
+def texts_of_lines(path: Path | str, numbers: list[int]) -> dict[int, str]:
+    """The text of lines by their number, from 1. They are read again: only errors ask for them."""
+    texts, before = {}, 0
+    with Stream(path) as stream:
+        for block in stream.blocks():
+            lines = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+            count = len(lines) - (lines[-1] == b"")
+            for number in numbers:
+                if before < number <= before + count:
+                    texts[number] = lines[number - before - 1].decode("utf-8", "backslashreplace")
+            before += count
     return texts

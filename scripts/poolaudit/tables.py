@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv as plain_csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -18,9 +17,9 @@ import pyarrow.csv as csv
 from poolaudit.columns import from_numpy, lengths, one, to_numpy, valid, where
 from poolaudit.complaints import Complaints
 from poolaudit.errors import AuditError
-from poolaudit.lines import convert
+from poolaudit.fields import convert
 
-SEPARATORS = {"csv": ",;|", "tsv": "\t"}
+SEPARATORS = {",": "csv", ";": "csv", "\t": "tsv"}
 
 
 @dataclass(frozen=True)
@@ -29,15 +28,16 @@ class Column:
 
     Attributes:
         name: its name here.
-        kind: "id", "number", "whole" or "label".
-        names: what it is called in files, the preferred first; case, blanks, hyphens don't matter.
+        kind: as `fields.convert` takes it.
+        names: what it is called in files, the preferred one first; upper case, blanks and hyphens
+            make no difference.
         required: whether a table without it is refused.
     """
 
     name: str
     kind: str
     names: tuple[str, ...]
-    required: bool
+    required: bool = False
 
 
 def match(header: Iterable[str], columns: Iterable[Column]) -> dict[str, str]:
@@ -56,15 +56,13 @@ def match(header: Iterable[str], columns: Iterable[Column]) -> dict[str, str]:
     return found
 
 
-def header_of(line: str, columns: tuple[Column, ...]) -> tuple[str, str] | None:
-    """The format ("csv" or "tsv") and separator of a header line, None if it is no header."""
-    for kind, separators in SEPARATORS.items():
-        for separator in separators:
-            names = _split(line, separator)
-            found = match(names, columns)
-            if all(column.name in found for column in columns if column.required):
-                return kind, separator
-    return None
+def separator_of(line: str, columns: Iterable[Column]) -> str:
+    """The separator of a header line that names all required columns; "" if it is none."""
+    for separator in SEPARATORS:
+        found = match(_split(line, separator), columns)
+        if all(column.name in found for column in columns if column.required):
+            return separator
+    return ""
 
 
 def read_separated(
@@ -75,183 +73,240 @@ def read_separated(
     Returns:
         The columns found and `line` (int64; right as long as no field holds a line end), and
         which name of the header each was read from.
+
+    Raises:
+        AuditError: text that no quoting makes a table of.
     """
-    first, _, _ = text.partition(b"\n")
-    names = _split(first.decode("utf-8", "replace").rstrip("\r"), separator)
-    matched = match(names, columns)
-    unique = [f"{i} {name}" for i, name in enumerate(names)]
-    chosen = {name: unique[names.index(header)] for name, header in matched.items()}
+    above = len(text) - len(text.lstrip(b"\r\n"))
+    skipped = text.count(b"\n", 0, above)
+    first = text[above:].split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
+    header = _split(first, separator)
+    matched = match(header, columns)
+    unique = [f"{i} {name}" for i, name in enumerate(header)]
+    chosen = {name: unique[header.index(theirs)] for name, theirs in matched.items()}
     bad: list[csv.InvalidRow] = []
 
-    def keep(row: csv.InvalidRow) -> str:
-        bad.append(row)
-        return "skip"
-
-    def parse(threads: bool, handler) -> pa.Table:
+    def parse(**options) -> pa.Table:
         return csv.read_csv(
             pa.BufferReader(text),
             read_options=csv.ReadOptions(
                 column_names=unique,
-                skip_rows=1,
-                use_threads=threads,
-                block_size=1 << 20 if threads else max(len(text), 1 << 20),
+                skip_rows=skipped + 1,
+                block_size=max(len(text), 1 << 20),
+                use_threads="invalid_row_handler" not in options,
             ),
             parse_options=csv.ParseOptions(
                 delimiter=separator,
                 newlines_in_values=b'"' in text,
                 ignore_empty_lines=False,
-                invalid_row_handler=handler,
+                **options,
             ),
             convert_options=csv.ConvertOptions(
                 include_columns=list(chosen.values()),
                 column_types=dict.fromkeys(unique, pa.binary()),
-                strings_can_be_null=False,
             ),
         )
 
+    def remember(row: csv.InvalidRow) -> str:
+        bad.append(row)
+        return "skip"
+
     try:
-        table = parse(True, None)
-    except pa.ArrowInvalid:
-        table = parse(False, keep)
+        try:
+            table = parse()
+        except pa.ArrowInvalid:
+            table = parse(invalid_row_handler=remember)
+    except pa.ArrowInvalid as error:
+        raise _unreadable("table", complaints.path, error) from None
     table = table.rename_columns(list(chosen)).combine_chunks()
-    skipped = np.array([row.number for row in bad], np.int64)
+    rows = table.num_rows + len(bad)
+    bad_lines = np.array([skipped + row.number for row in bad], np.int64)
     complaints.add(
-        skipped,
-        lambda i: f"{bad[i].actual_columns} columns, where the header has {len(names)}",
+        bad_lines, lambda i: f"{bad[i].actual_columns} columns, where the header has {len(header)}"
     )
-    number = np.setdiff1d(np.arange(2, 2 + table.num_rows + len(bad)), skipped)
-    empty = np.ones(table.num_rows, bool)
+    line = np.setdiff1d(np.arange(skipped + 2, skipped + 2 + rows), bad_lines)
+    filled = np.zeros(table.num_rows, bool)
     for name in table.column_names:
-        empty &= lengths(table[name]) == 0
-    found["lines"] += 1 + table.num_rows + len(bad)
-    found["blank"] += int(empty.sum())
-    return _converted(
-        table.filter(from_numpy(~empty)), number[~empty], columns, complaints
-    ), matched
+        filled |= lengths(table[name]) > 0
+    found["lines"] += skipped + 1 + rows
+    found["blank"] += skipped + int((~filled).sum())
+    table, line = table.filter(from_numpy(filled)), line[filled]
+    return _converted(table, line, columns, complaints), matched
 
 
 def read_json_lines(
     text: bytes, columns: tuple[Column, ...], complaints: Complaints, found: Counter
 ) -> tuple[pa.Table, dict[str, str]]:
-    """Read one JSON object a line. Ids may be strings or whole numbers.
+    """Read one JSON object a line, with the names of the first object; returns as above.
 
-    Returns:
-        As `read_separated`; the names are those of the first object.
+    Ids may be texts or whole numbers. Regular text is parsed by `pyarrow.json`.
+
+    Raises:
+        AuditError: the first object lacks a required column.
     """
-    rows, numbers, matched = [], [], None
-    for number, line in enumerate(io.BytesIO(text), 1):
-        found["lines"] += 1
+    lines = text.split(b"\n")
+    first = next((_object(line) for line in lines if line.strip()), None) or {}
+    matched = _matched(list(first), columns, complaints.path)
+    kinds = {column.name: column.kind for column in columns}
+    count = len(lines) - (lines[-1] == b"")
+    found["lines"] += count
+    table = _read_regular_json(text, matched, kinds, first)
+    if table is not None and table.num_rows == count:
+        return _converted(table, np.arange(1, count + 1), columns, complaints), matched
+    rows, numbers = [], []
+    for number, line in enumerate(lines[:count], 1):
         if not line.strip():
             found["blank"] += 1
             continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            complaints.add([number], lambda _, e=error: f"no JSON ({e})")
-            continue
-        if not isinstance(row, dict):
+        row = _object(line)
+        if row is None:
             complaints.add([number], lambda _: "no JSON object")
-            continue
-        if matched is None:
-            matched = match(row, columns)
-            _refuse_missing(matched, columns, row, complaints.path)
-        rows.append([row.get(name) for name in matched.values()])
-        numbers.append(number)
-    table = {
-        name: pa.array([_json_text(row[i]) for row in rows], pa.binary())
-        for i, name in enumerate(matched or {})
+        else:
+            rows.append(row)
+            numbers.append(number)
+    values = {
+        name: pa.array([_json_text(row.get(theirs), kinds[name]) for row in rows], pa.binary())
+        for name, theirs in matched.items()
     }
-    return _converted(pa.table(table), np.array(numbers, np.int64), columns, complaints), matched
+    return _converted(pa.table(values), np.array(numbers), columns, complaints), matched
 
 
 def read_parquet(
     content: bytes, columns: tuple[Column, ...], complaints: Complaints, found: Counter
 ) -> tuple[pa.Table, dict[str, str]]:
-    """Read a Parquet file; `line` is the number of the row. Returns as `read_separated`."""
+    """Read a Parquet file; `line` is the number of the row. Returns as above.
+
+    Raises:
+        AuditError: a damaged file, a required column that is missing or of no fitting type.
+    """
     import pyarrow.parquet as pq
 
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
-        header = file.schema_arrow.names
-        matched = match(header, columns)
-        _refuse_missing(matched, columns, header, complaints.path)
+        matched = _matched(file.schema_arrow.names, columns, complaints.path)
         table = file.read(columns=list(matched.values()), use_pandas_metadata=False)
+        read = {
+            column.name: _parquet_column(table, matched[column.name], column.kind, complaints.path)
+            for column in columns
+            if column.name in matched
+        }
     except (pa.ArrowException, OSError) as error:
-        raise AuditError(
-            "the Parquet file cannot be read",
-            where=str(complaints.path),
-            found=str(error),
-            todo="write the file again",
-        ) from None
-    kinds = {column.name: column.kind for column in columns}
-    read = {}
-    for name, header in matched.items():
-        read[name] = _parquet_column(table[header], kinds[name], header, complaints.path)
+        raise _unreadable("Parquet file", complaints.path, error) from None
     found["lines"] += table.num_rows
-    number = np.arange(1, 1 + table.num_rows, dtype=np.int64)
-    return _converted(pa.table(read), number, columns, complaints), matched
+    line = np.arange(1, 1 + table.num_rows)
+    return _converted(pa.table(read), line, columns, complaints), matched
 
 
-def _parquet_column(column: pa.ChunkedArray, kind: str, header: str, path: Path) -> pa.Array:
-    """A column of a typed table as text or as it is, when its type can hold what is wanted."""
+def _parquet_column(table: pa.Table, name: str, kind: str, path: Path) -> pa.Array:
+    """A column as text where it holds text or whole numbers, as float64 where it holds others."""
+    column = table[name]
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    kind_of = column.type
-    text = pa.types.is_string(kind_of) or pa.types.is_large_string(kind_of)
-    if text or pa.types.is_binary(kind_of) or pa.types.is_integer(kind_of):
-        return column.cast(pa.string()).cast(pa.binary()).combine_chunks()
-    if pa.types.is_floating(kind_of) and kind in ("number", "whole"):
-        return column.cast(pa.float64()).combine_chunks()
+    of = pa.types
+    text = of.is_string(column.type) or of.is_large_string(column.type)
+    if text or of.is_binary(column.type) or of.is_integer(column.type):
+        return one(column.cast(pa.string()).cast(pa.binary()))
+    if of.is_floating(column.type) and kind in ("number", "whole"):
+        return one(column.cast(pa.float64()))
     raise AuditError(
-        f"the column {header} has a type that is no {kind}",
+        f"the column {name} cannot be used",
         where=str(path),
-        found=str(kind_of),
-        expected="text or whole numbers" if kind == "id" else "numbers",
-        todo=f"write {header} as text" if kind == "id" else f"write {header} as numbers",
+        found=f"type {column.type}",
+        expected="text or whole numbers" if kind in ("id", "label") else "numbers",
+        todo="write the column with such a type",
     )
 
 
 def _converted(
-    table: pa.Table, number: np.ndarray, columns: tuple[Column, ...], complaints: Complaints
+    table: pa.Table, line: np.ndarray, columns: Iterable[Column], complaints: Complaints
 ) -> pa.Table:
+    """The columns of a table, text or float64, as their kinds say; and `line`."""
     read = {}
     for column in columns:
         if column.name not in table.column_names:
             continue
-        values = one(table[column.name])
-        if pa.types.is_floating(values.type):
-            missing = np.flatnonzero(~valid(values))
-            complaints.add(number[missing], lambda _, n=column.name: f"the {n} is empty")
-            if column.kind == "whole":
-                whole = to_numpy(pc.equal(values, pc.floor(values)))
-                values = where(values, whole).cast(pa.int64())
-            read[column.name] = values
+        values, called = one(table[column.name]), column.names[0].replace("_", " ")
+        if not pa.types.is_floating(values.type):
+            values = convert(values, column.kind, line, complaints, called)
+        elif column.kind == "whole":
+            is_whole = to_numpy(pc.equal(values, pc.floor(values))) & valid(values)
+            values = where(values, is_whole).cast(pa.int64(), safe=False)
         else:
-            read[column.name] = convert(values, column.kind, number, complaints, column.name)
-    return pa.table({**read, "line": from_numpy(number.astype(np.int64))})
+            missing = np.flatnonzero(~valid(values))
+            complaints.add(line[missing], lambda _, name=called: f"the {name} is missing")
+        read[column.name] = values
+    return pa.table({**read, "line": from_numpy(line.astype(np.int64))})
 
 
-def _json_text(value: object) -> bytes | None:
-    """A JSON value as it would stand in a text file; None for what is neither text nor number."""
+def _read_regular_json(
+    text: bytes, matched: dict[str, str], kinds: dict[str, str], first: dict
+) -> pa.Table | None:
+    """JSON lines whose columns keep the types of the first object, else None."""
+    import pyarrow.json as pj
+
+    types = {}
+    for name, theirs in matched.items():
+        number = pa.float64() if kinds[name] == "number" else pa.int64()
+        types[theirs] = pa.string() if isinstance(first[theirs], str) else number
+    try:
+        table = pj.read_json(
+            pa.BufferReader(text),
+            read_options=pj.ReadOptions(block_size=max(len(text), 1 << 20)),
+            parse_options=pj.ParseOptions(
+                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
+            ),
+        )
+        return pa.table(
+            {
+                name: table[theirs]
+                if types[theirs] == pa.float64()
+                else table[theirs].cast(pa.string()).cast(pa.binary())
+                for name, theirs in matched.items()
+            }
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _object(line: bytes) -> dict | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _json_text(value: object, kind: str) -> bytes | None:
+    """A JSON value as it would stand in a text file; None for what its kind cannot be."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value.encode("utf-8", "surrogatepass")
+    numbers = (int, float) if kind in ("number", "whole") else (int,)
+    if isinstance(value, bool) or not isinstance(value, numbers):
         return None
     return repr(value).encode()
 
 
-def _refuse_missing(
-    matched: dict[str, str], columns: tuple[Column, ...], header: Iterable[str], path: Path
-) -> None:
+def _matched(header: list[str], columns: Iterable[Column], path: Path) -> dict[str, str]:
+    matched = match(header, columns)
     missing = [column for column in columns if column.required and column.name not in matched]
     if missing:
         raise AuditError(
-            f"the table has no column for the {missing[0].name}",
+            f"the table has no column for the {missing[0].names[0].replace('_', ' ')}",
             where=str(path),
-            found="columns " + ", ".join(map(str, header)),
+            found="columns " + ", ".join(header) if header else "no columns",
             expected="a column named " + " or ".join(missing[0].names),
             todo="rename the column",
         )
+    return matched
+
+
+def _unreadable(what: str, path: Path, error: Exception) -> AuditError:
+    return AuditError(
+        f"the {what} cannot be read",
+        where=str(path),
+        found=str(error)[:200],
+        todo="write the file again",
+    )
 
 
 def _split(line: str, separator: str) -> list[str]:

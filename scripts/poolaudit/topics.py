@@ -19,8 +19,7 @@ TOPICS = formats.Kind(
         Column("query_id", "id", ("query_id", "qid", "topic_id", "_id", "id", "number"), True),
         Column("text", "label", ("text", "title", "query_text", "query", "question"), True),
     ),
-    layouts={},
-    recognise=lambda rows: "",
+    recognise=lambda rows: "lines",
 )
 
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)(?=<top(?:ic)?\b[^>]*>|\Z)", re.I | re.S)
@@ -42,29 +41,26 @@ def read_topics(path: Path | str, *, expansion: int = EXPANSION) -> tuple[pa.Tab
         AuditError: a file that cannot be read, a topic without number or title, a line without
             tab, or two texts for one query id.
     """
-    stream = Stream(path, expansion=expansion)
-    format = formats.recognise_table(stream.head, TOPICS)
-    if format:
-        contents = formats.read(path, TOPICS, expansion=expansion)
-        rows = contents.table.to_pylist()
-        topics = [(row["line"], row["query_id"], row["text"] or "") for row in rows]
-        facts = contents.facts
-    else:
+    with Stream(path, expansion=expansion) as stream:
+        start = stream.head[: 1 << 16].decode("utf-8", "replace")
+        trec = _TOPIC.search(start) is not None
+        format = "trec" if trec else formats.recognise(stream.head, TOPICS, path=path)[0]
+        if format in formats.TABLES:
+            table, facts = formats.read(path, TOPICS, format=format, expansion=expansion)
+            rows = table.to_pylist()
+            topics = [(row["line"], row["query_id"], row["text"] or "") for row in rows]
+            return _table(topics, path), facts
         text = b"".join(stream.blocks()).decode("utf-8", "replace")
-        complaints = Complaints(stream.path, "topics")
-        trec = _TOPIC.search(text) is not None
-        topics = _trec(text, complaints) if trec else _tabbed(text, complaints)
-        lines = text.splitlines()
-        complaints.raise_any(
-            lambda numbers: {number: lines[number - 1] for number in numbers},
-            expected="<top> <num> Number: 401 <title> foreign minorities, Germany"
-            if trec
-            else "query id, tab, text",
-            todo="mend these topics",
-        )
-        facts = {"format": "trec topics" if trec else "lines", "sha256": stream.sha256}
-        facts |= {"bytes": stream.size, "compression": stream.compression, "lines": len(lines)}
-    return _table(topics, stream.path), facts
+        facts = {"format": format, **stream.facts()}
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    complaints = Complaints(path, TOPICS.holds)
+    topics = _trec(text, complaints) if trec else _tabbed(lines, complaints)
+    complaints.raise_any(
+        lambda numbers: {number: lines[number - 1] for number in numbers},
+        expected="<top>, <num> Number: 401, <title> words" if trec else "query id, tab, text",
+        todo="mend these topics",
+    )
+    return _table(topics, path), facts
 
 
 def _trec(text: str, complaints: Complaints) -> list[tuple[int, str, str]]:
@@ -81,9 +77,9 @@ def _trec(text: str, complaints: Complaints) -> list[tuple[int, str, str]]:
     return topics
 
 
-def _tabbed(text: str, complaints: Complaints) -> list[tuple[int, str, str]]:
+def _tabbed(lines: list[str], complaints: Complaints) -> list[tuple[int, str, str]]:
     topics = []
-    for line, content in enumerate(text.splitlines(), 1):
+    for line, content in enumerate(lines, 1):
         query, tab, words = content.partition("\t")
         if tab and query.strip():
             topics.append((line, query.strip(), words))
@@ -92,7 +88,7 @@ def _tabbed(text: str, complaints: Complaints) -> list[tuple[int, str, str]]:
     return topics
 
 
-def _table(topics: list[tuple[int, str, str]], path: Path) -> pa.Table:
+def _table(topics: list[tuple[int, str, str]], path: Path | str) -> pa.Table:
     texts: dict[str, tuple[int, str]] = {}
     for line, query, words in topics:
         text = " ".join(words.split())
