@@ -63,7 +63,7 @@ class Complaints:
         if self.count > len(found):
             found.append(f"and {self.count - len(found):,} more")
         raise AuditError(
-            what or f"the {self.holds} has lines that cannot be read ({self.count:,} in all)",
+            what or f"lines of this {self.holds} file that cannot be read: {self.count:,}",
             where=f"{self.path}:{self._shown[0][0]}",
             found=indented(found),
             expected=expected,

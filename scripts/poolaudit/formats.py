@@ -20,8 +20,15 @@ from poolaudit.lines import Layout, read_block
 from poolaudit.streams import EXPANSION, Stream, texts_of_lines
 from poolaudit.tables import Column
 
-TABLES = ("csv", "tsv", "jsonl", "parquet")
 LOOKED_AT = 100
+
+_TABLE_LINES = {
+    "csv": "a header that names the columns, then lines with as many fields",
+    "tsv": "a header that names the columns, then lines with as many fields",
+    "jsonl": "a JSON object on each line, with the names of the first",
+    "parquet": "rows with a value in each of these columns",
+}
+TABLES = tuple(_TABLE_LINES)
 
 
 @dataclass(frozen=True)
@@ -88,9 +95,7 @@ def complain(
     complaints.raise_any(
         lambda numbers: {} if format == "parquet" else texts_of_lines(complaints.path, numbers),
         what=what,
-        expected=f"{format} lines: {layout.example}"
-        if layout
-        else f"{format} with a value in each",
+        expected=f"{format}: {layout.example if layout else _TABLE_LINES[format]}",
         todo=todo or "mend the lines, or name the format if it was not recognised rightly",
     )
 
@@ -109,8 +114,8 @@ def recognise(
     Raises:
         AuditError: it is in no format of its kind.
     """
-    if head.startswith(b"PAR1"):
-        return format or "parquet", ""
+    if format == "parquet" or (format is None and head.startswith(b"PAR1")):
+        return "parquet", ""
     lines = head[: 1 << 16].replace(b"\r", b"\n").split(b"\n", 10 * LOOKED_AT)
     lines = [line.decode("utf-8", "replace") for line in lines if line.strip()][:LOOKED_AT]
     first = lines[0] if lines else ""
@@ -127,7 +132,7 @@ def recognise(
     format = kind.recognise(rows) if rows else next(iter(kind.layouts), "")
     if not format:
         usual = kind.mistaken.get(len(rows[0]) if rows else 0, "")
-        what = f"this is no format known for {kind.holds}" + (f"; {usual}" if usual else "")
+        what = f"this is no {kind.holds} file in a known format" + (f"; {usual}" if usual else "")
         raise _unknown(what, first, kind, path)
     return format, ""
 
@@ -145,21 +150,34 @@ def _read(
         names = {name: f"field {i}" for i, name in enumerate(layout.fields, 1) if name}
         return pa.concat_tables(parts), format, names
     if format == "parquet":
-        reading = tables.read_parquet(stream.everything(), kind.columns, complaints, found)
-    elif format == "jsonl":
-        text = b"".join(stream.blocks())
-        reading = tables.read_json_lines(text, kind.columns, complaints, found)
+        table, names = tables.read_parquet(stream.everything(), kind.columns, complaints, found)
+        return table, format, names
+    text = b"".join(stream.blocks())
+    _refuse_other_encodings(text, complaints, kind, format)
+    if format == "jsonl":
+        table, names = tables.read_json_lines(text, kind.columns, complaints, found)
     else:
-        text = b"".join(stream.blocks())
-        reading = tables.read_separated(text, separator, kind.columns, complaints, found)
-    return reading[0], format, reading[1]
+        table, names = tables.read_separated(text, separator, kind.columns, complaints, found)
+    return table, format, names
+
+
+def _refuse_other_encodings(text: bytes, complaints: Complaints, kind: Kind, format: str) -> None:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        lines = text.split(b"\n")
+        bad = [
+            i for i, line in enumerate(lines, 1) if line != line.decode(errors="replace").encode()
+        ]
+        complaints.add(bad, lambda _: "the line is not UTF-8")
+        complain(complaints, kind, format, todo="convert the file to UTF-8, with iconv for example")
 
 
 def _check_format(format: str | None, kind: Kind, path: Path | str) -> None:
     known = (*kind.layouts, *TABLES)
     if format is not None and format not in known:
         raise AuditError(
-            f"there is no format {format!r} for {kind.holds}",
+            f"there is no format {format!r} for a {kind.holds} file",
             where=str(path),
             expected=", ".join(known),
             todo=nearest(format, known) or "name one of these, or none to have it recognised",

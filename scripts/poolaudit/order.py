@@ -49,9 +49,11 @@ def places(
     """
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
-    if (same_query & (np.diff(key[order]) > 0)).any():
+    in_order = key[order]
+    if (same_query & (in_order[1:] > in_order[:-1])).any():
         order = np.lexsort((-key, query))
-    same = same_query & (np.diff(key[order]) == 0)
+        in_order = key[order]
+    same = same_query & (in_order[1:] == in_order[:-1])
     tied = np.append(False, same) | np.append(same, False)
     if ties != "file" and same.any():
         rows = order[tied]

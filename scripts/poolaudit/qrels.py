@@ -227,13 +227,13 @@ def checked(
     if again.any():
         _refuse_conflicts(table, grade, line, again, refuse, name)
         count = int(again.sum())
-        text = f"{count:,} judgments are given twice, the same, and counted once"
+        text = f"judgments given again, the same, and counted once: {count:,}"
         notes.append({"kind": "repeated_judgments", "text": text, "count": count})
         table, grade = table.filter(from_numpy(~again)), grade[~again]
     below = int((grade < 0).sum())
     if below:
         meaning = "nonrelevant" if negatives == "nonrelevant" else "in the pool, not judged"
-        text = f"{below:,} grades are below 0 and count as {meaning}"
+        text = f"grades below 0, which count as {meaning}: {below:,}"
         notes.append({"kind": "negative_grades", "text": text, "count": below})
         if negatives == "nonrelevant":
             grade = np.maximum(grade, 0)
@@ -274,7 +274,7 @@ def _refuse_fractions(table: pa.Table, grade: np.ndarray, line: np.ndarray, refu
     refuse(
         line[odd],
         lambda i: f"the grade is {grade[odd][i]:g}",
-        "grades that are no whole numbers",
+        f"grades that are no whole numbers from {LOWEST} to {HIGHEST}",
         todo,
     )
 

@@ -56,7 +56,7 @@ RUN = formats.Kind(
         Column(
             "doc_id",
             "id",
-            ("doc_id", "docno", "document_id", "pid", "docid", "did"),
+            ("doc_id", "docno", "document_id", "corpus_id", "pid", "docid", "did"),
             required=True,
         ),
         Column("given_rank", "whole", ("rank",)),
@@ -211,8 +211,8 @@ def compare_topics(run: Run, topics: pa.Table, *, depth: int | None = None) -> l
     Returns:
         Notes of the kinds "missing_queries" (judged, not answered), "unjudged_queries" (answered,
         in the topics, not judged), "unknown_queries" (answered, not in the topics) and "shallow"
-        (judged and answered, with fewer documents than `depth`), each with its count, the first
-        few ids, and the likely cause where one is seen.
+        (judged and answered, with fewer documents than `depth`), each with its count and the first
+        few ids; and "likely_cause" where the spelling of the ids explains the difference.
 
     Raises:
         AuditError: no query of the run is judged.
@@ -234,17 +234,18 @@ def compare_topics(run: Run, topics: pa.Table, *, depth: int | None = None) -> l
         )
     unjudged = sorted(set(answered) & known - set(judged))
     shallow = sorted(q for q in judged if 0 < answered.get(q, 0) < (depth or 0))
-    said = f"; {cause}" if cause else ""
     notes = []
     for kind, queries, text in (
-        ("missing_queries", missing, "judged queries are not answered, and score 0{said}: "),
-        ("unjudged_queries", unjudged, "answered queries are not judged, and are left out: "),
-        ("unknown_queries", unknown, "answered queries are not in the topics{said}: "),
-        ("shallow", shallow, f"answered queries have fewer than {depth} documents: "),
+        ("missing_queries", missing, "judged queries without an answer, which score 0"),
+        ("unjudged_queries", unjudged, "answered queries that are not judged, and left out"),
+        ("unknown_queries", unknown, "answered queries that are not in the topics"),
+        ("shallow", shallow, f"answered queries with fewer than {depth} documents"),
     ):
         if queries:
-            note = _note(kind, len(queries), text.format(said=said) + _some(queries))
+            note = _note(kind, text, len(queries), _some(queries))
             notes.append(note | {"queries": queries[:NAMED]})
+    if cause:
+        notes.append({"kind": "likely_cause", "text": cause})
     return notes
 
 
@@ -306,7 +307,7 @@ def _with_scores(
         )
     if unranked.any() and not unranked.all():
         count = int(unranked.sum())
-        notes.append(_note("ranks_unreadable", count, "ranks are missing or no whole numbers"))
+        notes.append(_note("ranks_unreadable", "ranks missing or no whole numbers", count))
     if "score" in given:
         score = to_numpy(table["score"])
     else:
@@ -326,7 +327,7 @@ def _with_scores(
         )
     if bad.any():
         score = np.where(bad, -np.inf, score)
-        notes.append(_note("nonfinite", int(bad.sum()), "scores are not finite and rank last"))
+        notes.append(_note("nonfinite", "scores not finite, ranked last", int(bad.sum())))
     return pa.table({**columns, "score": from_numpy(score)}), notes
 
 
@@ -356,8 +357,7 @@ def _without_repeats(
     keep = np.ones(len(query), bool)
     keep[again] = False
     which = "first line" if settings["duplicates"] == "first" else "best place"
-    text = f"repeated documents are dropped, and the {which} of each kept"
-    note = _note("duplicates", len(again), text)
+    note = _note("duplicates", f"repeated documents, of which the {which} is kept", len(again))
     return table.filter(from_numpy(keep)), query[keep], [note]
 
 
@@ -379,8 +379,8 @@ def _notes_on_ties(query: np.ndarray, tied: np.ndarray) -> list[dict]:
     if not tied.any():
         return []
     queries = len(np.unique(query[tied]))
-    text = f"documents in {queries:,} queries are tied with another"
-    return [_note("ties", int(tied.sum()), text) | {"queries": queries}]
+    note = _note("ties", "documents tied with another", int(tied.sum()), f"queries: {queries:,}")
+    return [note | {"queries": queries}]
 
 
 def _notes_on_ranks(table: pa.Table, query: np.ndarray) -> list[dict]:
@@ -395,24 +395,25 @@ def _notes_on_ranks(table: pa.Table, query: np.ndarray) -> list[dict]:
     if not len(rises):
         return []
     queries = len(np.unique(query[rises]))
-    text = f"times, in {queries:,} queries, the rank column puts a lower score first"
-    return [_note("rank_disagrees", len(rises), text) | {"queries": queries}]
+    text = "places where the rank column puts a lower score first"
+    note = _note("rank_disagrees", text, len(rises), f"queries: {queries:,}")
+    return [note | {"queries": queries}]
 
 
 def _notes_on_file(facts: dict, tags: list[str], name: str | None) -> list[dict]:
     notes = []
     if len(tags) > 1:
-        notes.append(_note("several_tags", len(tags), f"different tags: {_some(tags)}"))
+        notes.append(_note("several_tags", "different tags", len(tags), _some(tags)))
     if name is not None and tags and name not in tags:
         text = f"the tag is {_some(tags)}, the name of the run {name}"
         notes.append({"kind": "tag_differs", "text": text})
     for fact, text in (
-        ("blank", "blank lines are skipped"),
-        ("comment", "lines that begin with # are skipped as comments"),
-        ("trailing", "lines have text after the tag, which is ignored"),
+        ("blank", "blank lines, skipped"),
+        ("comment", "lines that begin with #, skipped as comments"),
+        ("trailing", "lines with text after the tag, ignored"),
     ):
         if facts[fact]:
-            notes.append(_note(fact, facts[fact], text))
+            notes.append(_note(fact, text, facts[fact]))
     if facts["byte_order_mark"]:
         text = "the byte-order mark is not part of the first query id"
         notes.append({"kind": "byte_order_mark", "text": text})
@@ -427,8 +428,9 @@ def _tags(table: pa.Table) -> list[str]:
     return table["tag"].take(from_numpy(heads)).unique().drop_null().to_pylist()
 
 
-def _note(kind: str, count: int, text: str) -> dict:
-    return {"kind": kind, "text": f"{count:,} {text}", "count": count}
+def _note(kind: str, text: str, count: int, more: str = "") -> dict:
+    text = f"{text}: {count:,}" + (f" ({more})" if more else "")
+    return {"kind": kind, "text": text, "count": count}
 
 
 def _some(names: list[str]) -> str:

@@ -93,10 +93,10 @@ class Stream:
             self._file = pa.CompressedInputStream(pa.PythonFile(file, "r"), self.compression)
         else:
             self._file = file
-        self.head = self._read()
+        start = self._read()
+        self.head = start.removeprefix(_BYTE_ORDER_MARK)
+        self.byte_order_mark = start != self.head
         self._refuse_other_content()
-        self.byte_order_mark = self.head.startswith(_BYTE_ORDER_MARK)
-        self.head = self.head.removeprefix(_BYTE_ORDER_MARK)
 
     def __enter__(self) -> Stream:
         return self
@@ -121,8 +121,7 @@ class Stream:
         """Blocks of whole lines of text, without the byte-order mark; together the whole text."""
         rest = b""
         for chunk in self._chunks():
-            if b"\0" in chunk:
-                raise self._not_text(chunk)
+            self._refuse_binary(chunk)
             block = rest + chunk if rest else chunk
             cut = block.rfind(b"\n") + 1 or block.rfind(b"\r", 0, -1) + 1
             if len(block) - cut > HARMLESS:
@@ -165,7 +164,7 @@ class Stream:
         return chunk
 
     def _refuse_other_content(self) -> None:
-        if not self._unpacked:
+        if not self.head:
             raise self._error(
                 "the file is empty",
                 found=f"{self._size} bytes" + (", compressed" if self.compression else ""),
@@ -179,18 +178,20 @@ class Stream:
         if kind:
             todo = "unpack it and name the file inside"
             raise self._error(f"the file is {kind}", expected=READABLE, todo=todo)
-        if self.head.startswith(_UTF16_MARKS):
-            raise self._not_text(self.head)
+        if not self.head.startswith(b"PAR1"):
+            self._refuse_binary(self.head)
 
-    def _not_text(self, chunk: bytes) -> AuditError:
+    def _refuse_binary(self, chunk: bytes) -> None:
         start = chunk[:4096]
         if start.startswith(_UTF16_MARKS) or 0.3 * len(start) < start.count(0) < 0.8 * len(start):
-            return self._error(
+            raise self._error(
                 "the text is UTF-16 or UTF-32",
                 expected="UTF-8",
                 todo=f"convert it: iconv -f UTF-16 -t UTF-8 {self.path.name} > new-file",
             )
-        return self._error(
+        if b"\0" not in chunk:
+            return
+        raise self._error(
             "the file is binary, not text",
             found=f"a zero byte, in a block that begins with {start[:40]!r}",
             expected=READABLE,
