@@ -1,11 +1,12 @@
 # Leaves out what each contributor alone put into the pool, and scores again.
-# Takes pairs.parquet and rankings.parquet; gives removal.parquet and removal-queries.parquet.
+# Takes pairs.parquet, rankings.parquet and explanation.json; gives removal.parquet and removal-queries.parquet.
 
 
 rule estimate_removal:
     input:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
+        explanation="results/{collection}/explanation.json",
     output:
         removal="results/{collection}/removal.parquet",
         queries="results/{collection}/removal-queries.parquet",
@@ -14,8 +15,8 @@ rule estimate_removal:
         contributors=contributors(),
         measures=SETTINGS["measures"],
         policies=SETTINGS["policies"],
-        primary=SETTINGS["primary"],
         depths=DEPTHS,
+        nominal=SETTINGS["pool"].get("depth"),
         variant=SETTINGS["removal"]["variant"],
         code=code_of("estimate_removal"),
     log:

@@ -1,0 +1,30 @@
+"""Score every contributor's runs as if it had never been pooled."""
+
+import pyarrow as pa
+
+from job import job
+from poolaudit import pairs
+from poolaudit.files import read_json, write_table
+from poolaudit.removal import kinds_to_leave_out, leave_out_uniques
+
+with job(snakemake) as log:
+    params = snakemake.params
+    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    contributors = [pairs.Contributor(**row) for row in params.contributors]
+    nominal = params.nominal or read_json(snakemake.input.explanation)["depth"]
+    tables = leave_out_uniques(
+        all_pairs,
+        rankings,
+        contributors,
+        params.measures,
+        params.policies,
+        params.depths,
+        nominal=nominal,
+        variant=params.variant,
+    )
+    for path, table in zip(snakemake.output[:2], tables, strict=True):
+        write_table(path, pa.Table.from_pandas(table, preserve_index=False))
+    kinds, refused = kinds_to_leave_out(all_pairs)
+    log.info("left out by %s; nominal depth %s", ", ".join(kinds), nominal)
+    for sentence in refused.values():
+        log.warning(sentence)
