@@ -26,20 +26,18 @@ def kendall_tau(reference: np.ndarray, other: np.ndarray) -> float:
     Ties: a pair tied in one order is neither concordant nor discordant, and is not counted among
     the pairs of that order. NaN when either order is a single tie (Kendall 1945).
     """
-    from scipy.stats import kendalltau
-
     reference, other = _both_known(reference, other)
-    if len(reference) < 2:
-        return float("nan")
-    return float(kendalltau(reference, other, method="asymptotic").statistic)
+    first, second = _signs(reference), _signs(other)
+    not_tied = np.sqrt(float((first != 0).sum()) * float((second != 0).sum()))
+    return float((first * second).sum() / not_tied) if not_tied else float("nan")
 
 
 def tau_ap(reference: np.ndarray, other: np.ndarray) -> float:
     """The AP correlation of an order with a reference order, in which the top weighs more.
 
-    tau_AP = 2 / (n - 1) sum over the ranks i = 2..n of C(i) / (i - 1), less 1, where C(i) counts the
-    runs above rank i in `other` that are above it in `reference` too (Yilmaz, Aslam, Robertson
-    2008). It is not symmetric.
+    tau_AP = 2 / (n - 1) sum over the ranks i = 2..n of C(i) / (i - 1), less 1. C(i) counts the runs
+    above rank i in `other` that are above it in `reference` too (Yilmaz, Aslam, Robertson 2008).
+    It is not symmetric.
 
     Ties: a run is compared with the runs that are strictly above it in `other`, so runs tied there
     are not compared with each other and those tied at the top have no rank i (as in tau_AP,b of
@@ -47,8 +45,8 @@ def tau_ap(reference: np.ndarray, other: np.ndarray) -> float:
     NaN when all runs are tied in `other`.
     """
     reference, other = _both_known(reference, other)
-    above = np.sign(other[None, :] - other[:, None]) > 0
-    agreement = np.where(above, np.sign(reference[None, :] - reference[:, None]), 0).sum(axis=1)
+    above = _signs(other) > 0
+    agreement = np.where(above, _signs(reference), 0).sum(axis=1)
     n_above = above.sum(axis=1)
     below_top = n_above > 0
     if not below_top.any():
@@ -59,3 +57,8 @@ def tau_ap(reference: np.ndarray, other: np.ndarray) -> float:
 def _both_known(reference: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     known = np.isfinite(reference) & np.isfinite(other)
     return np.round(reference[known], DECIMALS), np.round(other[known], DECIMALS)
+
+
+def _signs(scores: np.ndarray) -> np.ndarray:
+    """[runs, runs]: 1 where the second run scores higher than the first, -1 where lower, else 0."""
+    return np.sign(scores[None, :] - scores[:, None])

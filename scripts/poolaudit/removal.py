@@ -1,0 +1,475 @@
+"""Removal: what would the scores be if a contributor had never been pooled?
+
+*Leave out uniques* (Zobel 1998; by group: Voorhees 2001): take from the judgments what only one
+contributor put into the pool, and score its runs again. A small change says that a run which did
+not take part would have been judged fairly by what the others found. All runs are scored under
+each reduced judgment set, so ranks and rank correlations are exact.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from poolaudit.errors import AuditError, nearest
+from poolaudit.lists import judged_lists
+from poolaudit.measures import Measure, parse_measures
+from poolaudit.pairs import KINDS, UNJUDGED, Contributor, Pairs, Rankings
+from poolaudit.policies import evaluate
+from poolaudit.rank_correlation import competition_ranks, kendall_tau, tau_ap
+from poolaudit.reduced import Reductions, Rescored, Whole, rescore
+from poolaudit.routes import Routes
+
+CANNOT_SEE = (
+    "Removal shows what one contributor alone brought. It cannot see what all contributors share: "
+    "relevant documents that none of them looked for were never judged, and leaving one out does "
+    "not bring them back."
+)
+VARIANTS = ("all", "relevant")
+KEY = ("kind", "left_out", "run", "measure", "policy", "depth")
+DEEP_QUERIES = 10
+FEWEST_CHANGED = 10
+LEVEL = 0.95
+RESAMPLES = 1000
+# What these measures make of a document that is judged nonrelevant and of one that is not judged
+# is the same, as long as unjudged documents count as nonrelevant.
+_BLIND_TO_NONRELEVANT = frozenset({"nDCG", "NCG", "P", "R", "AP", "RR", "Success", "RBP"})
+_TOLERANCE = 1e-12
+
+
+def kinds_to_leave_out(pairs: Pairs) -> tuple[list[str], dict[str, str]]:
+    """The kinds of contributor that removal can be done for, and why not for the others.
+
+    Returns:
+        The kinds with at least two contributors; and for each other kind that the pool's runs are
+        named by, one sentence.
+    """
+    kinds = [kind for kind in KINDS if kind in pairs.holders]
+    usable = [kind for kind in kinds if len(pairs.holders[kind].names) > 1]
+    return usable, {kind: _refusal(pairs, kind) for kind in kinds if kind not in usable}
+
+
+def _refusal(pairs: Pairs, kind: str) -> str:
+    return (
+        f"The pool has one {kind} only, {pairs.holders[kind].names[0]}: without it nothing would "
+        f"be judged. {CANNOT_SEE}"
+    )
+
+
+def uniques(pairs: Pairs, kind: str, depth: int) -> Reductions:
+    """What each contributor alone put into the depth-`depth` pool, and somebody judged.
+
+    Owners are numbered as in `pairs.holders[kind].names`.
+
+    Raises:
+        AuditError: the kind is not known, or has one contributor only.
+    """
+    if kind not in pairs.holders:
+        raise AuditError(
+            f"The pool's runs are not named by {kind}.",
+            found=kind,
+            expected="one of " + ", ".join(pairs.holders),
+            todo=nearest(kind, pairs.holders) or f"fill in the column {kind} of the run sheet",
+        )
+    holders = pairs.holders[kind]
+    if len(holders.names) < 2:
+        raise AuditError(
+            _refusal(pairs, kind),
+            expected=f"at least two contributors of the kind {kind}",
+            todo="leave out another kind, or judge documents found in another way",
+        )
+    alone = pairs.in_pool(depth) & (holders.next_best > depth) & (holders.best >= 0)
+    pair = np.flatnonzero(alone & (pairs.relevance != UNJUDGED))
+    owner = holders.best[pair].astype(np.int64)
+    order = np.argsort(owner, kind="stable")
+    return Reductions(pair[order], owner[order])
+
+
+def leave_out_uniques(
+    pairs: Pairs,
+    rankings: Rankings,
+    contributors: Sequence[Contributor],
+    measures: Sequence[str | Measure],
+    policies: Sequence[str] = ("nonrelevant",),
+    depths: Sequence[int] = (),
+    *,
+    nominal: int | None = None,
+    kinds: Sequence[str] | None = None,
+    routes: Routes | None = None,
+    variant: str = "all",
+    ranks: bool = True,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Score every contributor's runs as if it had never been pooled.
+
+    Args:
+        pairs, rankings: the two tables.
+        contributors: the audited runs, with what the run sheet says of them.
+        measures, policies: what is computed.
+        depths: pool depths; at each the judgments are those of a campaign of that depth.
+        nominal: also reduce all of the judgments, by what is unique in the pool of this depth. What
+            came by another route stays, also where it was found by learning from that pool.
+        kinds: among run, group, family, type; default those with two contributors or more.
+        routes: also leave out each of these routes, from all of the judgments.
+        variant: `all` unique documents are taken from the judgments, or only the `relevant` ones:
+            grade above 0 for graded measures, at the level or above for binary ones. They differ
+            for Bpref, infAP and Judged, and under the policies condense and restrict.
+        ranks: score all runs under each reduced judgment set. Without it only the runs of the
+            contributor that is left out are scored, and there are no ranks and no correlations.
+        seed: of the bootstrap.
+
+    Returns:
+        By contributor, one row for each kind, left_out, run (of this contributor, pooled or not;
+        all runs for routes), measure, policy and depth (null: all of the judgments):
+
+        * pooled (whether means should count it), variant;
+        * score, score_without, change (score less score_without), relative_change (over score;
+          null where it is 0); change_low, change_high: 95% bootstrap interval of the change over
+          queries, where at least FEWEST_CHANGED of them changed;
+        * queries, queries_without (that have a value), queries_changed (whose value changed);
+        * deep_score, deep_without, deep_change, deep_relative: the same on the ten queries with the
+          most relevant documents;
+        * rank, rank_without (among all audited runs; equal scores share the better rank), tau,
+          tau_ap (of the order of all runs with the full order);
+        * unique, unique_relevant: judged pairs only it contributed, and the relevant ones of them;
+        * cannot_see: CANNOT_SEE, to stand beside every small number.
+
+        By query, the rows whose value changed: kind, left_out, run, measure, policy, depth,
+        query_id, score, score_without, change, unique, unique_relevant (of the query).
+
+    Raises:
+        AuditError: a kind is not known or has one contributor; an unknown measure or policy.
+    """
+    measures = parse_measures(measures)
+    if variant not in VARIANTS:
+        raise AuditError("no such variant", found=variant, expected=", ".join(VARIANTS))
+    kinds = kinds_to_leave_out(pairs)[0] if kinds is None else kinds
+    weights = _bootstrap_weights(len(pairs.query_ids), seed)
+    by_contributor, by_query = _Rows(), _Rows()
+    for depth in [*depths, *([None] if nominal is not None or routes is not None else [])]:
+        grades = pairs.grades(depth)
+        pool_depth = nominal if depth is None else depth
+        absences = [
+            _absence(pairs, rankings.runs, contributors, kind, pool_depth)
+            for kind in (kinds if pool_depth is not None else ())
+        ]
+        if depth is None and routes is not None:
+            absences.append(_absence_of_routes(routes, rankings.runs))
+        for plan in _plans(pairs, rankings, grades, measures, policies, variant):
+            before = _Before.of(plan, pairs)
+            for absence in absences:
+                _leave_out(pairs, before, absence, depth, ranks, weights, by_contributor, by_query)
+    table = by_contributor.table(KEY)
+    pooled = {c.run: c.pooled for c in contributors}
+    table.insert(len(KEY), "pooled", table["run"].map(pooled).astype(bool))
+    table.insert(len(KEY) + 1, "variant", variant)
+    table["cannot_see"] = pd.Categorical([CANNOT_SEE] * len(table))
+    return table, by_query.table([*KEY, "query_id"])
+
+
+@dataclass(frozen=True)
+class _Absence:
+    """One kind of contributor: what leaves the judgments with each, and which runs are its own.
+
+    Attributes:
+        kind, names: the kind and its contributors.
+        reductions: the judged pairs that leave with each.
+        own: bool[names, runs].
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    reductions: Reductions
+    own: np.ndarray
+
+
+def _absence(
+    pairs: Pairs, runs: Sequence[str], contributors: Sequence[Contributor], kind: str, depth: int
+) -> _Absence:
+    reductions, names = uniques(pairs, kind, depth), pairs.holders[kind].names
+    of_run = {c.run: getattr(c, kind) for c in contributors}
+    own = np.array([[of_run[run] == name for run in runs] for name in names])
+    return _Absence(kind, names, reductions, own)
+
+
+def _absence_of_routes(routes: Routes, runs: Sequence[str]) -> _Absence:
+    everyone = np.ones((len(routes.names), len(runs)), bool)
+    return _Absence("route", routes.names, routes.only(), everyone)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Measures that are scored together: under one policy and over the same lists.
+
+    Attributes:
+        policy, measures: what is scored.
+        whole: the lists and the judgment set.
+        level: the removed documents that count have this grade or a higher one; None: all count.
+    """
+
+    policy: str
+    measures: tuple[Measure, ...]
+    whole: Whole
+    level: int | None
+
+
+def _plans(
+    pairs: Pairs,
+    rankings: Rankings,
+    grades: np.ndarray,
+    measures: Sequence[Measure],
+    policies: Sequence[str],
+    variant: str,
+) -> list[_Plan]:
+    """What to score over which lists: relevant documents alone where others make no difference."""
+    relevant = np.where(grades >= 1, grades, np.int16(UNJUDGED))
+    of_relevant = Whole(judged_lists(pairs, rankings, relevant), relevant)
+    of_all = Whole(judged_lists(pairs, rankings, grades), grades)
+    plans = []
+    for policy in policies:
+        blind = [m for m in measures if policy == "nonrelevant" and _is_blind(m)]
+        others = [m for m in measures if m not in blind]
+        if blind:
+            plans.append(_Plan(policy, tuple(blind), of_relevant, 1))
+        if variant == "all" and others:
+            plans.append(_Plan(policy, tuple(others), of_all, None))
+        if variant == "relevant":
+            for level in sorted({_level(m) for m in others}):
+                of_level = tuple(m for m in others if _level(m) == level)
+                plans.append(_Plan(policy, of_level, of_all, level))
+    return plans
+
+
+def _is_blind(measure: Measure) -> bool:
+    """It cannot tell a document judged nonrelevant from one not judged and left in its place."""
+    return measure.ours and not measure.judged_only and measure.base in _BLIND_TO_NONRELEVANT
+
+
+def _level(measure: Measure) -> int:
+    """The lowest grade that is relevant for the measure; for a graded one all above 0 are."""
+    return measure.rel or 1
+
+
+@dataclass(frozen=True)
+class _Before:
+    """The scores of one plan with nobody left out.
+
+    Attributes:
+        plan: what is scored.
+        values: float64[measures, runs, queries].
+        means, ranks: float64[measures, runs].
+        deep: int64[measures, ten], the queries with the most relevant documents.
+    """
+
+    plan: _Plan
+    values: np.ndarray
+    means: np.ndarray
+    ranks: np.ndarray
+    deep: np.ndarray
+
+    @classmethod
+    def of(cls, plan: _Plan, pairs: Pairs) -> _Before:
+        whole = plan.whole
+        values = evaluate(whole.lists, whole.grades, plan.measures, plan.policy).values
+        means = _mean(values)
+        return cls(
+            plan=plan,
+            values=values,
+            means=means,
+            ranks=np.array([competition_ranks(scores) for scores in means]),
+            deep=np.array([_deep_queries(pairs, _level(m)) for m in plan.measures]),
+        )
+
+
+def _deep_queries(pairs: Pairs, level: int) -> np.ndarray:
+    """The ten queries with the most relevant documents; of equals those first by id."""
+    relevant = np.bincount(pairs.query[pairs.relevance >= level], minlength=len(pairs.query_ids))
+    return np.sort(np.argsort(-relevant, kind="stable")[:DEEP_QUERIES])
+
+
+def _leave_out(
+    pairs: Pairs,
+    before: _Before,
+    absence: _Absence,
+    depth: int | None,
+    ranks: bool,
+    weights: np.ndarray,
+    by_contributor: _Rows,
+    by_query: _Rows,
+) -> None:
+    """Leave each contributor of a kind out in turn, and note what became of its runs."""
+    plan, grades, removed = before.plan, pairs.relevance, absence.reductions
+    counted = removed if plan.level is None else removed.only(grades >= plan.level)
+    wanted = None if ranks else absence.own
+    rescored = rescore(plan.whole, counted, before.values, plan.measures, plan.policy, wanted)
+    shape = len(absence.names), len(pairs.query_ids)
+    unique = _count_by_query(pairs, removed, shape)
+    relevant = np.array(
+        [_count_by_query(pairs, removed.only(grades >= _level(m)), shape) for m in plan.measures]
+    )
+    names = np.array([measure.name for measure in plan.measures], object)
+    run_names = np.array(plan.whole.lists.runs, object)
+    for owner, after in _after_each(before.values, rescored, len(absence.names)):
+        runs = np.flatnonzero(absence.own[owner])
+        where = {
+            "kind": absence.kind,
+            "left_out": absence.names[owner],
+            "policy": plan.policy,
+            "depth": np.nan if depth is None else depth,
+        }
+        by_contributor.add(
+            (len(names), len(runs)),
+            **where,
+            measure=names[:, None],
+            run=run_names[runs],
+            **_compare(before, after, runs, weights),
+            **(_compare_orders(before, after, runs) if ranks else {}),
+            unique=unique[owner].sum(),
+            unique_relevant=relevant[:, owner].sum(axis=1)[:, None],
+        )
+        measure, run, query = np.nonzero(_differ(before.values[:, runs], after[:, runs]))
+        run = runs[run]
+        score, score_without = before.values[measure, run, query], after[measure, run, query]
+        by_query.add(
+            measure.shape,
+            **where,
+            measure=names[measure],
+            run=run_names[run],
+            query_id=np.array(pairs.query_ids, object)[query],
+            score=score,
+            score_without=score_without,
+            change=score - score_without,
+            unique=unique[owner, query],
+            unique_relevant=relevant[measure, owner, query],
+        )
+
+
+def _after_each(
+    values: np.ndarray, rescored: Iterator[Rescored], n_owners: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """All scores after each owner was left out; owners that take nothing away change nothing."""
+    change = next(rescored, None)
+    for owner in range(n_owners):
+        after = values
+        if change is not None and change.owner == owner:
+            after = values.copy()
+            after[:, :, change.queries] = change.values
+            change = next(rescored, None)
+        yield owner, after
+
+
+def _count_by_query(pairs: Pairs, removed: Reductions, shape: tuple[int, int]) -> np.ndarray:
+    """int64[owners, queries]: the pairs that leave with each owner."""
+    cell = removed.owner * shape[1] + pairs.query[removed.pair]
+    return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def _mean(values: np.ndarray) -> np.ndarray:
+    """The mean over the last axis of the values that there are; NaN if there is none."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=-1)
+    total = np.where(known, values, 0.0).sum(axis=-1)
+    return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+
+
+def _differ(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Whether scores differ by more than rounding, or one of two is missing."""
+    missing = np.isnan(before) != np.isnan(after)
+    return missing | (np.abs(before - after) > _TOLERANCE)
+
+
+def _compare(
+    before: _Before, after: np.ndarray, runs: np.ndarray, weights: np.ndarray
+) -> dict[str, np.ndarray]:
+    """What a removal makes of some runs' scores: arrays [measures, runs]."""
+    old, new = before.values[:, runs], after[:, runs]
+    changed = _differ(old, new).sum(axis=2)
+    low, high = _interval(old - new, changed, weights)
+    deep = before.deep[:, None, :]
+    deep_old = _mean(np.take_along_axis(old, deep, axis=2))
+    deep_new = _mean(np.take_along_axis(new, deep, axis=2))
+    score, score_without = before.means[:, runs], _mean(new)
+    return {
+        "score": score,
+        "score_without": score_without,
+        "change": score - score_without,
+        "relative_change": _relative(score, score_without),
+        "change_low": low,
+        "change_high": high,
+        "queries": (~np.isnan(old)).sum(axis=2),
+        "queries_without": (~np.isnan(new)).sum(axis=2),
+        "queries_changed": changed,
+        "deep_score": deep_old,
+        "deep_without": deep_new,
+        "deep_change": deep_old - deep_new,
+        "deep_relative": _relative(deep_old, deep_new),
+    }
+
+
+def _relative(score: np.ndarray, score_without: np.ndarray) -> np.ndarray:
+    """The change over the original score; NaN where that is 0."""
+    nothing = np.full(np.shape(score), np.nan)
+    return np.divide(score - score_without, score, out=nothing, where=score != 0)
+
+
+def _bootstrap_weights(n_queries: int, seed: int) -> np.ndarray:
+    """float64[resamples, queries]: how often each query is drawn, over the number of queries."""
+    drawn = np.random.default_rng(seed).multinomial(
+        n_queries, np.full(n_queries, 1 / n_queries), size=RESAMPLES
+    )
+    return drawn / n_queries
+
+
+def _interval(
+    differences: np.ndarray, changed: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Percentile bootstrap of the mean over queries, where enough of them changed; else NaN.
+
+    A query without a value before or after leaves nothing to resample: NaN.
+    """
+    bounds = np.full((2, *changed.shape), np.nan)
+    enough = (changed >= FEWEST_CHANGED) & ~np.isnan(differences).any(axis=2)
+    means = weights @ differences[enough].T
+    tail = (1 - LEVEL) / 2
+    bounds[:, enough] = np.quantile(means, [tail, 1 - tail], axis=0)
+    return bounds[0], bounds[1]
+
+
+def _compare_orders(before: _Before, after: np.ndarray, runs: np.ndarray) -> dict[str, np.ndarray]:
+    """What a removal makes of the order of all runs: ranks [measures, runs], taus [measures, 1]."""
+    means = _mean(after)
+    tau, tau_of_top = np.ones((2, len(means), 1))
+    ranks = before.ranks.copy()
+    for i in np.flatnonzero(_differ(before.means, means).any(axis=1)):
+        ranks[i] = competition_ranks(means[i])
+        tau[i] = kendall_tau(before.means[i], means[i])
+        tau_of_top[i] = tau_ap(before.means[i], means[i])
+    return {
+        "rank": before.ranks[:, runs],
+        "rank_without": ranks[:, runs],
+        "tau": tau,
+        "tau_ap": tau_of_top,
+    }
+
+
+class _Rows:
+    """A table that grows by arrays of one shape at a time."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[np.ndarray]] = defaultdict(list)
+
+    def add(self, shape: tuple[int, ...], **columns: np.ndarray | str | float) -> None:
+        for name, values in columns.items():
+            values = np.array(values, object) if isinstance(values, str) else np.asarray(values)
+            self._parts[name].append(np.broadcast_to(values, shape).ravel())
+
+    def table(self, key: Sequence[str]) -> pd.DataFrame:
+        """The rows in the order of the key's columns, which come first."""
+        parts = {name: np.concatenate(self._parts[name]) for name in self._parts}
+        table = pd.DataFrame(parts, columns=[*key, *(n for n in parts if n not in key)])
+        table["depth"] = table["depth"].astype("Int32")
+        return table.sort_values(list(key), ignore_index=True)

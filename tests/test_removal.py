@@ -1,0 +1,267 @@
+"""Removal: what leaving a contributor out does, by hand and against judging anew."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from literal import tables
+from poolaudit import removal, routes
+from poolaudit.errors import AuditError
+from poolaudit.lists import judged_lists
+from poolaudit.measures import parse_measure
+from poolaudit.pairs import UNJUDGED, Contributor
+from poolaudit.policies import POLICIES, evaluate, means
+
+GROUPS = {"ash1": "ash", "ash2": "ash", "oak1": "oak", "late": "oak"}
+
+
+def contributors(names, unpooled=(), groups=GROUPS):
+    return [Contributor(name, name not in unpooled, groups.get(name)) for name in names]
+
+
+def leave_out(qrels, runs, measures, depths, unpooled=(), groups=GROUPS, **settings):
+    built = tables(qrels, runs, unpooled=unpooled, groups=groups)
+    audited = contributors(runs, unpooled, groups)
+    return removal.leave_out_uniques(*built, audited, measures, depths=depths, **settings)
+
+
+def one(table, **where):
+    for column, value in where.items():
+        table = table[table[column].isna() if value is None else table[column] == value]
+    assert len(table) == 1, table
+    return next(table.itertuples())
+
+
+# Depth 2. The pool is a b c d. `a` comes from both groups, `b` from both runs of ash, `c` from ash2
+# alone and `d` from oak1 alone; `e` at rank 3 is judged and not in the pool.
+QRELS = "q1: a=1 b=1 c=0 d=1 e=1"
+RUNS = {"ash1": "q1: a b e", "ash2": "q1: b c", "oak1": "q1: d a", "late": "q1: d x a"}
+
+
+@pytest.fixture(scope="module")
+def depth_2():
+    return leave_out(QRELS, RUNS, ["P@2", "AP", "Bpref"], [2], unpooled=["late"])
+
+
+def test_a_run_that_others_cover_loses_nothing(depth_2):
+    row = one(depth_2[0], kind="run", left_out="ash1", measure="AP")
+    assert (row.unique, row.change, row.relative_change, row.queries_changed) == (0, 0, 0, 0)
+    assert (row.tau, row.tau_ap) == (1, 1) and row.rank == row.rank_without
+
+
+def test_without_its_own_document_a_run_loses_the_rank_it_had_for_it(depth_2):
+    # Of a b d relevant, oak1 has d at rank 1 and a at rank 2; without d only a is left, and R is 2.
+    row = one(depth_2[0], kind="run", left_out="oak1", measure="P@2")
+    assert (row.score, row.score_without) == (1.0, 0.5)
+    assert (row.unique, row.unique_relevant) == (1, 1)
+    row = one(depth_2[0], kind="run", left_out="oak1", measure="AP")
+    assert row.score == pytest.approx((1 + 1) / 3)
+    assert row.score_without == pytest.approx((1 / 2) / 2)
+    assert row.relative_change == pytest.approx(1 - (1 / 4) / (2 / 3))
+
+
+def test_a_group_loses_what_its_runs_share(depth_2):
+    # Without ash neither b nor c is judged: P@2 of ash1 falls to a alone, of ash2 to nothing.
+    table, _ = depth_2
+    assert one(table, kind="group", left_out="ash", run="ash1", measure="P@2").score_without == 0.5
+    row = one(table, kind="group", left_out="ash", run="ash2", measure="P@2")
+    assert (row.score, row.score_without, row.unique, row.unique_relevant) == (0.5, 0, 2, 1)
+
+
+def test_unpooled_runs_of_a_group_are_scored_and_marked(depth_2):
+    row = one(depth_2[0], kind="group", left_out="oak", run="late", measure="P@2")
+    assert not row.pooled and (row.score, row.score_without) == (0.5, 0)
+
+
+def test_ranks_are_those_among_all_runs_under_the_reduced_judgments(depth_2):
+    # P@2 with all: ash1 1, oak1 1, ash2 .5, late .5. Without oak (d): ash1 1, ash2 .5, oak1 .5,
+    # late 0.
+    row = one(depth_2[0], kind="group", left_out="oak", run="oak1", measure="P@2")
+    assert (row.rank, row.rank_without) == (1, 2)
+    row = one(depth_2[0], kind="group", left_out="oak", run="late", measure="P@2")
+    assert (row.rank, row.rank_without) == (3, 4)
+    # Four of the six pairs are not tied in the first order, five in the second; all of the three
+    # that are tied in neither agree.
+    assert row.tau == pytest.approx(3 / np.sqrt(4 * 5))
+
+
+def test_by_query_only_what_changed(depth_2):
+    _, cells = depth_2
+    assert cells[(cells.kind == "run") & (cells.left_out == "ash1")].empty
+    cell = one(cells, kind="run", left_out="oak1", measure="P@2")
+    assert (cell.query_id, cell.score, cell.score_without, cell.unique) == ("q1", 1.0, 0.5, 1)
+
+
+def test_all_judgments_are_reduced_by_what_is_unique_in_the_nominal_pool():
+    # `e` came by another route and stays: AP of ash1 without oak counts a, b and e.
+    table, _ = leave_out(QRELS, RUNS, ["AP"], [], unpooled=["late"], nominal=2, kinds=["group"])
+    row = one(table, left_out="ash", run="ash1", depth=None)
+    assert row.score == pytest.approx((1 + 1 + 1) / 4)
+    # Without b (and c): a at 1, e at 3, of a d e.
+    assert row.score_without == pytest.approx((1 + 2 / 3) / 3)
+
+
+def test_the_variants_differ_where_nonrelevant_documents_count():
+    # q1 has the nonrelevant n only through oak1. Bpref of oak1 (n, a): without n nothing judged
+    # stands above a.
+    qrels, runs = "q1: a=1 n=0 b=1", {"ash1": "q1: a b", "oak1": "q1: n a"}
+    for variant, expected in (("all", 1 / 2), ("relevant", 0.0)):
+        table, _ = leave_out(qrels, runs, ["Bpref", "AP"], [2], kinds=["run"], variant=variant)
+        row = one(table, left_out="oak1", measure="Bpref")
+        assert row.score == 0.0 and row.score_without == expected and row.variant == variant
+        assert one(table, left_out="oak1", measure="AP").change == 0
+
+
+def test_relevant_means_at_the_level_of_a_binary_measure():
+    # oak1 alone brought x (grade 1), nonrelevant at level 2.
+    qrels, runs = "q1: a=2 x=1", {"ash1": "q1: a", "oak1": "q1: x a"}
+    table, _ = leave_out(
+        qrels, runs, ["Bpref(rel=2)", "nDCG@2"], [2], kinds=["run"], variant="relevant"
+    )
+    assert one(table, left_out="oak1", measure="Bpref(rel=2)").change == 0
+    row = one(table, left_out="oak1", measure="nDCG@2")
+    assert row.change > 0 and row.unique_relevant == 1
+
+
+def test_one_contributor_is_refused_with_what_removal_cannot_see():
+    only = {"ash1": "q1: a", "ash2": "q1: b"}
+    built = tables("q1: a=1", only, groups={"ash1": "ash", "ash2": "ash"})
+    assert removal.kinds_to_leave_out(built[0])[0] == ["run"]
+    assert removal.CANNOT_SEE in removal.kinds_to_leave_out(built[0])[1]["group"]
+    with pytest.raises(AuditError, match="cannot see what all contributors share"):
+        leave_out("q1: a=1", only, ["AP"], [1], kinds=["group"])
+
+
+def test_what_removal_cannot_see_stands_in_every_row(depth_2):
+    assert set(depth_2[0]["cannot_see"]) == {removal.CANNOT_SEE}
+
+
+def test_intervals_only_where_enough_queries_changed():
+    def collection(n):
+        qrels = "\n".join(f"q{i:02}: a=1 d=1" for i in range(12))
+        late = "\n".join(f"q{i:02}: {'d' if i < n else 'a'} a2" for i in range(12))
+        return qrels, {"ash1": "\n".join(f"q{i:02}: a" for i in range(12)), "oak1": late}
+
+    few, _ = leave_out(*collection(removal.FEWEST_CHANGED - 1), ["P@1"], [1], kinds=["run"])
+    many, _ = leave_out(*collection(removal.FEWEST_CHANGED), ["P@1"], [1], kinds=["run"])
+    assert np.isnan(one(few, left_out="oak1").change_low)
+    row = one(many, left_out="oak1")
+    assert row.queries_changed == removal.FEWEST_CHANGED
+    assert row.change_low <= row.change <= row.change_high and row.change_low > 0
+
+
+def test_deep_queries_are_the_ten_with_the_most_relevant_documents():
+    # Eleven queries; the last has one relevant document, the others two. Its loss does not count.
+    qrels = "\n".join(f"q{i:02}: a=1 b=1" for i in range(10)) + "\nq10: c=1"
+    ash = "\n".join(f"q{i:02}: a b" for i in range(10))
+    table, _ = leave_out(qrels, {"ash1": ash, "oak1": "q10: c"}, ["P@1"], [2], kinds=["run"])
+    row = one(table, left_out="oak1")
+    assert row.change == pytest.approx(1 / 11) and row.deep_change == 0
+
+
+# The five-document key of METHODS 11.
+KEY = "q: 012=1 013=1 020=1 025=1 035=1"
+TOOL = "q: 012 035 025 x1 013 x2 x3 x4 020"
+
+
+@pytest.fixture(scope="module")
+def key_with_routes():
+    import pandas as pd
+
+    pairs, rankings = tables(KEY, {"tool": TOOL})
+    audited = [Contributor("tool", True)]
+    named = pd.DataFrame(
+        {
+            "query_id": "q",
+            "doc_id": ["012", "020", "035"],
+            "route": ["chance find", "chance find", "letter"],
+        }
+    )
+    known = routes.join(
+        routes.pool_routes(pairs, rankings, audited, 6), routes.named_routes(pairs, named)
+    )
+    table, _ = removal.leave_out_uniques(
+        pairs, rankings, audited, ["P@3", "R@6"], nominal=6, routes=known
+    )
+    return pairs, known, table
+
+
+def test_key_of_five_documents_with_routes(key_with_routes):
+    _, _, table = key_with_routes
+    of = {name: one(table, left_out=name, measure="P@3") for name in set(table.left_out)}
+    assert set(of) == {"chance find", "letter", "tool"}
+    assert {row.score for row in of.values()} == {1.0}
+    assert of["tool"].score_without == pytest.approx(2 / 3) and of["tool"].unique == 2
+    assert of["letter"].change == 0 and of["letter"].unique == 0
+    assert of["chance find"].change == 0 and of["chance find"].unique == 1
+
+
+def test_the_check_looks_perfect_once_the_route_that_disagreed_is_gone(key_with_routes):
+    _, _, table = key_with_routes
+    # 020 stands at rank nine: four of five in the first six, and then four of four.
+    row = one(table, left_out="chance find", measure="R@6")
+    assert (row.score, row.score_without) == (0.8, 1.0)
+
+
+def test_several_routes_can_be_left_out_at_once(key_with_routes):
+    pairs, known, _ = key_with_routes
+    lost = known.lost_without(["tool", "letter"], len(pairs))
+    assert pairs.doc_id.filter(lost.tolist()).to_pylist() == ["013", "025", "035"]
+
+
+# Against judging anew: pools made of sets of names, and every reduced judgment set scored whole.
+MEASURES = [
+    *("nDCG@3", "AP(rel=2)", "RR", "R@2", "Bpref", "infAP", "Judged@3"),
+    "P(judged_only=True)@2",
+]
+documents = st.permutations("abcdefgh")
+ranked = st.tuples(documents, st.integers(1, 8)).map(lambda drawn: " ".join(drawn[0][: drawn[1]]))
+judged = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 2), min_size=1)
+
+
+def judge_anew(pairs, grades, tops, level):
+    """The judgments of a pool of these runs; with a level, what they lack is kept if below it."""
+    docs = pairs.doc_id.to_pylist()
+    pooled = [any(d in top[q] for top in tops) for q, d in zip(pairs.query, docs, strict=True)]
+    kept = np.array(pooled) if level is None else np.array(pooled) | (grades < level)
+    return np.where(kept, grades, np.int16(UNJUDGED))
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    lists=st.lists(ranked, min_size=8, max_size=8),
+    drawn=st.lists(judged, min_size=2, max_size=2),
+    depth=st.integers(1, 4),
+    variant=st.sampled_from(removal.VARIANTS),
+    ranks=st.booleans(),
+)
+def test_the_same_as_judging_anew_without_each_contributor(lists, drawn, depth, variant, ranks):
+    runs = {name: f"q1: {lists[i]}\nq2: {lists[i + 4]}" for i, name in enumerate(GROUPS)}
+    tops = {n: [set(x.split()[:depth]) for x in lists[i::4]] for i, n in enumerate(GROUPS)}
+    qrels = "\n".join(
+        f"q{i}: " + " ".join(f"{d}={g}" for d, g in of.items()) for i, of in enumerate(drawn, 1)
+    )
+    settings = {"policies": POLICIES, "variant": variant, "ranks": ranks}
+    table, _ = leave_out(qrels, runs, MEASURES, [depth], ["late"], **settings)
+    pairs, rankings = tables(qrels, runs, unpooled=["late"], groups=GROUPS)
+    whole = judged_lists(pairs, rankings)
+
+    @cache
+    def after(kind, left_out, level, policy):
+        owner_of = GROUPS if kind == "group" else {name: name for name in GROUPS}
+        others = [tops[n] for n in GROUPS if n != "late" and owner_of[n] != left_out]
+        reduced = judge_anew(pairs, pairs.grades(depth), others, level)
+        scores = means(evaluate(whole, reduced, MEASURES, policy))
+        return dict(zip(MEASURES, scores, strict=True))
+
+    for row in table.itertuples():
+        level = None if variant == "all" else parse_measure(row.measure).rel or 1
+        scores = after(row.kind, row.left_out, level, row.policy)[row.measure]
+        expected = scores[rankings.runs.index(row.run)]
+        assert row.score_without == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        if ranks and not np.isnan(expected):
+            assert row.rank_without == 1 + (scores > expected + 1e-12).sum()
+    assert len(table) == len(MEASURES) * len(POLICIES) * (3 + 4)
