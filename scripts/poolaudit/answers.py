@@ -1,0 +1,147 @@
+"""The questions that a reader opens the report with, answered in a sentence or two of its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+
+def answers(audit: Mapping[str, Any]) -> list[dict[str, str]]:
+    """For each question: `question`, `answer` and the section to `see`."""
+    found = [
+        ("Is a run's score safe?", _safe(audit), "runs"),
+        ("Was the pool deep enough?", _deep(audit), "depth"),
+        ("Does any contributor carry the judgments?", _carried(audit), "removal"),
+        ("Were the judgments right?", _right(audit), "truth"),
+        ("Where do the judgments come from?", _origin(audit), "judgments"),
+    ]
+    return [
+        {"question": question, "answer": " ".join(sentences), "see": see}
+        for question, texts, see in found
+        if (sentences := list(texts))
+    ]
+
+
+def percent(value: float) -> str:
+    """0.1234 as 12.3%; small shares keep a digit that is not 0."""
+    return f"{value:.2%}" if 0 < abs(value) < 0.0005 else f"{value:.1%}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _safe(audit: Mapping[str, Any]) -> Iterator[str]:
+    primary = audit["collection"]["primary"]
+    cutoff = str(primary["cutoff"])
+    for pooled, whose in ((True, "pooled"), (False, "not pooled")):
+        runs = [r for r in audit["runs"] if r["pooled"] == pooled]
+        shares = {
+            r["run"]: r["unjudged"][cutoff] for r in runs if r["unjudged"].get(cutoff) is not None
+        }
+        if not shares:
+            continue
+        worst = max(shares, key=shares.__getitem__)
+        who = f"For the {len(runs)} {whose} runs" if len(runs) > 1 else f"For the {whose} run"
+        if not shares[worst]:
+            yield f"{who} no document in the first {cutoff} is unjudged."
+        else:
+            yield (
+                f"{who} the median is {percent(median(shares.values()))} unjudged in the first {cutoff} "
+                f"documents; {worst} has most, {percent(shares[worst])}."
+            )
+    wide = [
+        r
+        for r in audit["runs"]
+        if (r["bounds"].get(primary["measure"]) or {}).get("low") is not None
+    ]
+    if wide:
+        widest = max(wide, key=lambda r: _width(r["bounds"][primary["measure"]]))
+        ends = widest["bounds"][primary["measure"]]
+        yield (
+            f"Judging the rest could move {primary['measure']} of {widest['run']} most: it is "
+            f"{widest['value']:.4f} and lies between {ends['low']:.4f} and {ends['high']:.4f}."
+        )
+
+
+def _width(ends: Mapping[str, float]) -> float:
+    return ends["high"] - ends["low"]
+
+
+def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
+    depth, primary = audit["depth"], audit["collection"]["primary"]
+    if depth is None:
+        yield (
+            "No run of the sheet was pooled, so the pool cannot be rebuilt. What the audited runs "
+            "return unjudged is counted all the same."
+        )
+        return
+    nominal = depth["nominal"]
+    steps = [s for s in depth["steps"] if s["depth"] <= nominal and s["new_judged"]]
+    if steps:
+        last = steps[-1]
+        yield (
+            f"Rank {last['depth']} of the pooled runs still brought {last['new_relevant']:,} relevant "
+            f"documents among {last['new_judged']:,} newly judged "
+            f"({percent(last['new_relevant'] / last['new_judged'])})."
+        )
+    deeper = [measure for measure, cutoff in _cutoffs(audit) if cutoff > nominal]
+    if deeper:
+        s = "s" if len(deeper) == 1 else ""
+        yield (
+            f"{listed(deeper)} look{s} deeper than the pool's {nominal}, and so measure{s} the pool "
+            "as well as the run."
+        )
+    row = next(r for r in depth["order"] if r["measure"] == primary["measure"])
+    if row["tau"] is not None:
+        yield (
+            f"The pool cut to depth {row['depth']} orders the runs by {primary['measure']} as all the "
+            f"judgments do with Kendall's tau {row['tau']:.2f}."
+        )
+
+
+def _cutoffs(audit: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Each measure and how deep it looks."""
+    return [(m, int(m.partition("@")[2])) for m in audit["settings"]["measures"] if "@" in m]
+
+
+def _carried(audit: Mapping[str, Any]) -> Iterator[str]:
+    if audit["removal"] is None:
+        return
+    primary = audit["collection"]["primary"]["measure"]
+    for kind in audit["removal"]["kinds"]:
+        if kind["measure"] == primary and kind["largest"] is not None:
+            yield (
+                f"Left out by {kind['kind']}, runs change by {percent(kind['mean_absolute'])} of "
+                f"their {primary} on average and by {percent(abs(kind['largest']))} at most "
+                f"({kind['largest_run']})."
+            )
+
+
+def _right(audit: Mapping[str, Any]) -> Iterator[str]:
+    if audit["truth"] is None:
+        return
+    for family in audit["truth"]["families"]:
+        name = family["family"] or "other"
+        yield (
+            f"{name.capitalize()} runs: {family['measured']:.3f} measured, {family['true']:.3f} true "
+            f"on average, {family['lowest']:+.0%} to {family['highest']:+.0%} a run."
+        )
+
+
+def _origin(audit: Mapping[str, Any]) -> Iterator[str]:
+    judgments, collection = audit["judgments"], audit["collection"]
+    found = judgments["explanation"]
+    source = judgments["source"] or "local files"
+    yield f"{collection['judgments']:,} judgments of {collection['queries']} queries, from {source}."
+    yield f"Assessors: {collection['assessors']}."
+    if found["depth"]:
+        yield (
+            f"A pool of depth {found['depth']} of {len(found['contributed'])} of the audited runs "
+            f"explains {found['explained']:,} of them; {found['judged_not_pooled']:,} came by another "
+            "route."
+        )
+    else:
+        yield "No pool of the audited runs explains them."

@@ -1,0 +1,69 @@
+"""What the workflow made, read for the report: one table or record a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from poolaudit.files import read_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The report counts grades; the rest of this table is large.
+_COLUMNS = {"pairs": ["query_id", "relevance"]}
+
+
+@dataclass(frozen=True)
+class Artifacts:
+    """Everything that the report is made from.
+
+    Attributes:
+        source: judgments.json. topics: query_id, text, judged.
+        notes: runs/<run>.json, by run.
+        pairs: query_id and relevance of every pair; NaN where unjudged.
+        evaluations: evaluation/<policy>.parquet, by policy.
+        coverage, bounds: the tables of these names.
+        explanation, provenance: the records of these names.
+        contributions, growth: pools.parquet and pools/growth.parquet; None without pooled runs, and
+            so for all that follow.
+        removal, removal_queries: the tables of these names.
+        truth: measure, run, query_id, value on the true relevance; None where nobody knows it.
+    """
+
+    source: dict[str, Any]
+    topics: pd.DataFrame
+    notes: dict[str, dict[str, Any]]
+    pairs: pd.DataFrame
+    evaluations: dict[str, pd.DataFrame]
+    coverage: pd.DataFrame
+    bounds: pd.DataFrame
+    explanation: dict[str, Any]
+    provenance: dict[str, Any]
+    contributions: pd.DataFrame | None = None
+    growth: pd.DataFrame | None = None
+    removal: pd.DataFrame | None = None
+    removal_queries: pd.DataFrame | None = None
+    truth: pd.DataFrame | None = None
+
+
+def read(paths: Mapping[str, str | Sequence[str]]) -> Artifacts:
+    """Read the files under the names of `Artifacts`; several files become a mapping by stem."""
+    return Artifacts(
+        **{
+            key: _read(key, path)
+            if isinstance(path, str)
+            else {Path(each).stem: _read(key, each) for each in path}
+            for key, path in paths.items()
+        }
+    )
+
+
+def _read(key: str, path: str) -> Any:
+    if path.endswith(".json"):
+        return read_json(path)
+    import pandas as pd
+
+    return pd.read_parquet(path, columns=_COLUMNS.get(key))

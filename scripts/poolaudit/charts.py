@@ -1,0 +1,326 @@
+"""The charts of the report: Vega-Lite specifications, drawn once to SVG for readers without scripts.
+
+Each chart says what it shows in a sentence with its figures. Colours are the page's own variables,
+so that one drawing serves light, dark and paper. The parameter `chosen` names the run to bring out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+WIDTH = 680
+POOLED, OUTSIDE, CHOSEN = "var(--pooled)", "var(--outside)", "var(--chosen)"
+INK, QUIET, LINE = "var(--ink)", "var(--quiet)", "var(--line)"
+CATEGORIES = tuple(f"var(--c{i})" for i in range(1, 8))
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+_IN_POOL = alt.Scale(domain=["pooled", "outside the pool"], range=[POOLED, OUTSIDE])
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart.
+
+    Attributes:
+        name: unique in the page.
+        title: a sentence that says what it shows.
+        note: how to read it.
+        spec: a Vega-Lite specification.
+    """
+
+    name: str
+    title: str
+    note: str
+    spec: dict[str, Any]
+
+    @property
+    def json(self) -> str:
+        """The specification as text that may stand inside a script element."""
+        text = json.dumps(self.spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return text.replace("<", "\\u003c")
+
+    def svg(self) -> str:
+        """The chart drawn. Identifiers in it begin with the chart's name."""
+        drawn = vl_convert.vegalite_to_svg(self.spec, vl_version=VEGA_LITE)
+        return _with_own_identifiers(drawn, self.name)
+
+
+def javascript() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script that needs nothing else."""
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    # A block keeps the bundle's names to itself.
+    return "{" + bundle.replace("</script", "<\\/script") + "}"
+
+
+def charts(audit: Mapping[str, Any]) -> dict[str, Chart]:
+    """All charts that this audit has data for, by name."""
+    return {chart.name: chart for chart in _all(audit)}
+
+
+def _all(audit: Mapping[str, Any]) -> Iterator[Chart]:
+    yield coverage(audit)
+    if audit["depth"]:
+        yield found_by_depth(audit)
+        yield scores_by_depth(audit)
+    if audit["removal"]:
+        yield removal(audit)
+    if audit["truth"]:
+        yield truth(audit)
+
+
+def coverage(audit: Mapping[str, Any]) -> Chart:
+    """The judged share of each run's list, by how far down one looks."""
+    rows = [
+        {
+            "run": run["run"],
+            "place": _place(run["pooled"]),
+            "rank": int(cutoff),
+            "judged": 1 - unjudged,
+        }
+        for run in audit["runs"]
+        for cutoff, unjudged in run["unjudged"].items()
+        if unjudged is not None
+    ]
+    deepest = max(row["rank"] for row in rows)
+    at_deepest = sorted(row["judged"] for row in rows if row["rank"] == deepest)
+    title = (
+        f"Judgments thin out down the lists: of the first {deepest:,} documents, the middle run "
+        f"has {at_deepest[len(at_deepest) // 2]:.0%} judged."
+    )
+    lines = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(opacity=0.45, strokeWidth=1.2)
+        .encode(
+            x=alt.X(
+                "rank:Q", title="first k documents of each list", scale=alt.Scale(type="log")
+            ).axis(values=sorted({row["rank"] for row in rows}), grid=False),
+            y=alt.Y("judged:Q", title="judged share", scale=alt.Scale(domain=[0, 1])).axis(
+                format="%"
+            ),
+            color=alt.Color("place:N", scale=_IN_POOL, title=None),
+            detail="run:N",
+            tooltip=_tips("run", rank="first k", judged="judged share|.1%"),
+        )
+    )
+    return Chart("coverage", title, "One line a run.", _spec(_bring_out(lines), 260))
+
+
+def found_by_depth(audit: Mapping[str, Any]) -> Chart:
+    """The relevant share of what each step of depth newly brings."""
+    depth, level = audit["depth"], audit["collection"]["primary"]["level"]
+    rows = [
+        {
+            "depth": step["depth"],
+            "share": step["new_relevant"] / step["new_judged"],
+            "new": step["new_judged"],
+            "relevant": step["new_relevant"],
+        }
+        for step in depth["steps"]
+        if step["new_judged"] and step["depth"] <= depth["nominal"]
+    ]
+    at = rows[-1]
+    title = (
+        f"At rank {at['depth']} of the pool, {at['share']:.0%} of the newly judged documents "
+        f"({at['relevant']:,} of {at['new']:,}) are still relevant."
+    )
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("depth:Q", title="pool depth (rank)").axis(grid=False, tickMinStep=1),
+        y=alt.Y("share:Q", title=f"relevant (grade ≥ {level}) among newly judged").axis(format="%"),
+        tooltip=_tips(
+            depth="depth", share="relevant share|.1%", relevant="relevant", new="newly judged"
+        ),
+    )
+    chart = base.mark_line(color=POOLED) + base.mark_point(color=POOLED, filled=True, size=24)
+    note = "A document counts at the best rank that any pooled run gave it."
+    return Chart("found", title, note, _spec(chart, 220))
+
+
+def scores_by_depth(audit: Mapping[str, Any]) -> Chart:
+    """Each run's score as the judgments of deeper pools come in."""
+    depth, primary = audit["depth"], audit["collection"]["primary"]
+    places = {run["run"]: _place(run["pooled"]) for run in audit["runs"]}
+    labels = [str(d) for d in depth["depths"]] + ["all"]
+    rows = [
+        {"run": s["run"], "place": places[s["run"]], "depth": str(s["depth"]), "value": s["value"]}
+        for s in depth["scores"]
+        if s["value"] is not None
+    ]
+    rows += [
+        {"run": r["run"], "place": places[r["run"]], "depth": "all", "value": r["value"]}
+        for r in audit["runs"]
+        if r["value"] is not None
+    ]
+    order = {row["depth"]: row for row in depth["order"] if row["measure"] == primary["measure"]}
+    first = order[depth["depths"][0]]
+    title = (
+        f"A pool of depth {first['depth']} orders the runs as all judgments do with Kendall's tau "
+        f"{_tau(first['tau'])}; scores change by {first['mean_change']:+.3f} on average."
+    )
+    lines = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(opacity=0.45, strokeWidth=1.2)
+        .encode(
+            x=alt.X("depth:O", sort=labels, title="judgments of a pool of this depth").axis(
+                labelAngle=0
+            ),
+            y=alt.Y("value:Q", title=primary["measure"], scale=alt.Scale(zero=False)),
+            color=alt.Color("place:N", scale=_IN_POOL, title=None),
+            detail="run:N",
+            tooltip=_tips("run", depth="depth", value=f"{primary['measure']}|.4f"),
+        )
+    )
+    return Chart("depth", title, "One line a run.", _spec(_bring_out(lines), 300))
+
+
+def removal(audit: Mapping[str, Any]) -> Chart:
+    """What each run loses when its run, group, family or type is left out of the pool."""
+    primary = audit["collection"]["primary"]["measure"]
+    rows = [
+        {
+            "run": row["run"],
+            "kind": row["kind"],
+            "left_out": row["left_out"],
+            "change": row["relative_change"],
+            "place": _place(row["pooled"]),
+        }
+        for row in audit["removal"]["contributors"]
+        if row["relative_change"] is not None and row["pooled"]
+    ]
+    kinds = [k for k in audit["removal"]["kinds"] if k["measure"] == primary]
+    worst = max(kinds, key=lambda k: abs(k["largest"] or 0))
+    title = (
+        f"{worst['largest_run']} loses {worst['largest']:.1%} of its {primary} when its "
+        f"{worst['kind']} is left out; the mean over runs left out one at a time is "
+        f"{kinds[0]['mean']:.1%}."
+    )
+    ticks = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_tick(thickness=2, opacity=0.55, size=26, color=POOLED)
+        .encode(
+            x=alt.X("change:Q", title=f"change of a run's {primary}, relative").axis(format="%"),
+            y=alt.Y("kind:N", sort=[k["kind"] for k in kinds], title="left out: its").axis(
+                grid=False, domain=False, ticks=False
+            ),
+            tooltip=_tips("run", left_out="left out", change="relative change|+.1%"),
+        )
+    )
+    chosen = _only_chosen(ticks).mark_tick(thickness=4, size=32, color=CHOSEN)
+    chart = (ticks + chosen).add_params(_CHOSEN)
+    note = "One tick for each pooled run. To the right: it loses without its own contribution."
+    return Chart("removal", title, note, _spec(chart, 48 * len(kinds) + 20))
+
+
+def truth(audit: Mapping[str, Any]) -> Chart:
+    """Measured against true scores."""
+    measure = audit["collection"]["primary"]["measure"]
+    rows = [
+        {**row, "family": row["family"] or "not stated"}
+        for row in audit["truth"]["runs"]
+        if row["measured"] is not None and row["true"] is not None
+    ]
+    far = max(rows, key=lambda row: abs(row["relative"]))
+    families = sorted({row["family"] for row in rows})
+    highest = max(max(row["measured"], row["true"]) for row in rows)
+    title = (
+        f"Measured and true scores differ most for {far['run']} ({far['family']}): "
+        f"{far['measured']:.3f} measured, {far['true']:.3f} true ({far['relative']:+.0%})."
+    )
+    scale = alt.Scale(domain=[0, highest], nice=True)
+    points = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=70, opacity=0.85)
+        .encode(
+            x=alt.X("true:Q", title=f"true {measure} (every relevant document known)", scale=scale),
+            y=alt.Y("measured:Q", title=f"{measure} on these judgments", scale=scale),
+            color=alt.Color(
+                "family:N", scale=alt.Scale(domain=families, range=list(CATEGORIES)), title=None
+            ),
+            shape=alt.Shape("family:N", scale=alt.Scale(domain=families), title=None),
+            tooltip=_tips(
+                "run",
+                family="family",
+                measured="measured|.4f",
+                true="true|.4f",
+                relative="relative|+.1%",
+            ),
+        )
+    )
+    corner = [{"true": 0, "measured": 0}, {"true": highest, "measured": highest}]
+    diagonal = (
+        alt.Chart(alt.Data(values=corner))
+        .mark_line(color=QUIET, strokeDash=[4, 4], strokeWidth=1)
+        .encode(x="true:Q", y="measured:Q")
+    )
+    chosen = _only_chosen(points).mark_point(filled=False, size=260, strokeWidth=2.5, color=CHOSEN)
+    chosen = chosen.encode(color=alt.value(CHOSEN), shape=alt.value("circle"))
+    chart = (diagonal + points + chosen).add_params(_CHOSEN)
+    note = "Above the dashed line a run is overstated by the judgments, below it understated."
+    return Chart("truth", title, note, _spec(chart, 340))
+
+
+_CHOSEN = alt.param(name="chosen", value="")
+
+
+def _place(pooled: bool) -> str:
+    return "pooled" if pooled else "outside the pool"
+
+
+def _tau(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.2f}"
+
+
+def _only_chosen(chart: alt.Chart) -> alt.Chart:
+    return chart.transform_filter("datum.run === chosen")
+
+
+def _bring_out(lines: alt.Chart) -> alt.LayerChart:
+    """Lines, and the chosen run's once more on top."""
+    chosen = _only_chosen(lines).mark_line(strokeWidth=3.5, point=alt.OverlayMarkDef(size=50))
+    return (lines + chosen.encode(color=alt.value(CHOSEN))).add_params(_CHOSEN)
+
+
+def _tips(*plain: str, **titled: str) -> list[alt.Tooltip]:
+    """Tooltips: field names, and field="title|format"."""
+    tips = [alt.Tooltip(f"{name}:N", title=name) for name in plain]
+    for field, text in titled.items():
+        title, _, form = text.partition("|")
+        kind = "Q" if form else "N"
+        tips.append(
+            alt.Tooltip(f"{field}:{kind}", title=title, **({"format": form} if form else {}))
+        )
+    return tips
+
+
+def _spec(chart: alt.Chart | alt.LayerChart, height: int) -> dict[str, Any]:
+    chart = chart.properties(width=WIDTH, height=height).configure(
+        background="transparent",
+        aria=False,
+        font="system-ui, sans-serif",
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            labelColor=QUIET,
+            titleColor=INK,
+            titleFontWeight="normal",
+            titleFontSize=12,
+            labelFontSize=11,
+            gridColor=LINE,
+            domainColor=LINE,
+            tickColor=LINE,
+        ),
+        legend=alt.LegendConfig(labelColor=INK, labelFontSize=12, orient="top", symbolOpacity=1),
+    )
+    return chart.to_dict()
+
+
+def _with_own_identifiers(svg: str, name: str) -> str:
+    """Number the identifiers anew: Vega's count on from one drawing to the next."""
+    found = dict.fromkeys(re.findall(r' id="([^"]+)"', svg))
+    for i, identifier in enumerate(found):
+        svg = re.sub(rf'(id="|#){re.escape(identifier)}(?=["\')])', rf"\g<1>{name}-{i}", svg)
+    return svg
