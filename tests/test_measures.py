@@ -228,7 +228,7 @@ def _at_level(measure: str, rel: int) -> str:
 def assert_equal_to_pytrec_eval(
     collection: Collection, judgment_sets: list[np.ndarray], levels: list[int], every: int = 1
 ) -> None:
-    """Every run (or one in `every`) and query, on whole and condensed lists: not one bit differs."""
+    """Every query of one run in `every`, on whole and condensed lists: not one bit differs."""
     lists = judged_lists(collection.pairs, collection.rankings)
     compared = []
     for grades, rel in itertools.product(judgment_sets, levels):

@@ -61,6 +61,15 @@ class JudgedLists:
         """bool[rows]: every document above this one in its list has a row here too."""
         return self.rank == np.arange(1, len(self) + 1) - self.offsets[self.list_of]
 
+    def above(self, before: np.ndarray, row: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """Take a running total over all rows down to what stands above each given row in its list.
+
+        Args:
+            before: [rows + 1], the total over the rows before each one.
+            row, of: the rows, and the lists they belong to.
+        """
+        return before[row] - before[self.offsets[of]]
+
     def spread(self, values: np.ndarray, missing: float = 0) -> np.ndarray:
         """Put one value a list into an array [runs, queries]; `missing` where there is no list."""
         table = np.full((len(self.runs), len(self.query_ids)), missing, values.dtype)

@@ -69,15 +69,21 @@ class Graded:
         """int16[rows]."""
         return self.grades[self.lists.pair]
 
+    def regraded(self, grade: np.ndarray) -> Graded:
+        """The same with other grades in the lists; R, N and the ideal ranking stay as they are."""
+        other = Graded(self.lists, self.grades)
+        other.grade = grade
+        return other
+
     @cached_property
     def judged_before(self) -> np.ndarray:
         """int64[rows + 1]: the number of judged rows before each row, over all lists."""
-        return _running(self.grade >= 0)
+        return running(self.grade >= 0)
 
     @cached_property
     def pooled_before(self) -> np.ndarray:
         """int64[rows + 1]: the same with the rows of grade -1: in the pool, not judged."""
-        return _running(self.grade >= -1)
+        return running(self.grade >= -1)
 
     def relevant_rows(self, rel: int) -> np.ndarray:
         """int64: the rows with grade `rel` or above."""
@@ -170,13 +176,12 @@ class View:
 
     def judged_above(self, row: np.ndarray, of: np.ndarray) -> np.ndarray:
         """int64: the judged documents above each given row in its list."""
-        before = self.graded.judged_before
-        return before[row] - before[self.graded.lists.offsets[of]]
+        return self.graded.lists.above(self.graded.judged_before, row, of)
 
     def pooled_above(self, row: np.ndarray, of: np.ndarray) -> np.ndarray:
         """int64: those and the documents in the pool that were not judged (grade -1)."""
         before = self.graded.judged_before if self.condensed else self.graded.pooled_before
-        return before[row] - before[self.graded.lists.offsets[of]]
+        return self.graded.lists.above(before, row, of)
 
     def sum(self, hits: Hits, values: np.ndarray) -> np.ndarray:
         """float64[lists]: the sum over each list, in rank order and in double precision."""
@@ -209,10 +214,10 @@ def discounts(depth: int) -> np.ndarray:
     return np.array([math.log2(rank + 1) for rank in range(depth + 1)])
 
 
-def _running(mask: np.ndarray) -> np.ndarray:
-    """How many are true before each place, and in all."""
-    total = np.zeros(len(mask) + 1, np.int64)
-    np.cumsum(mask, out=total[1:])
+def running(values: np.ndarray) -> np.ndarray:
+    """[n + 1]: the sum of the values before each place, and of all; of a mask, the count."""
+    total = np.zeros(len(values) + 1, np.float64 if values.dtype.kind == "f" else np.int64)
+    np.cumsum(values, out=total[1:])
     return total
 
 
@@ -240,20 +245,20 @@ def _over_ideal(view: View, gain: np.ndarray, depth: Depth, *, discounted: bool)
     ideal = view.graded.ideal(discounted)
     at = np.minimum(depth, ideal.shape[1] - 1)
     total = view.sum(view.hits(1), gain)
-    return _ratio(total, ideal[view.query, at])
+    return ratio(total, ideal[view.query, at])
 
 
 def _precision(view: View, measure: Measure, depth: Depth) -> np.ndarray:
     """P@k: relevant documents to rank k, over k, also when the list is shorter."""
     hits = view.hits(measure.rel)
-    return _ratio(view.sum(hits, _within(hits, depth)), depth)
+    return ratio(view.sum(hits, _within(hits, depth)), depth)
 
 
 def _recall(view: View, measure: Measure, depth: Depth) -> np.ndarray:
     """R@k: relevant documents to rank k, over R."""
     hits = view.hits(measure.rel)
     found = view.sum(hits, _within(hits, depth))
-    return _ratio(found, _to_find(view, measure, depth))
+    return ratio(found, _to_find(view, measure, depth))
 
 
 def _average_precision(view: View, measure: Measure, depth: Depth) -> np.ndarray:
@@ -261,7 +266,7 @@ def _average_precision(view: View, measure: Measure, depth: Depth) -> np.ndarray
     hits = view.hits(measure.rel)
     within = _within(hits, depth)
     total = view.sum(hits, np.where(within, hits.count / hits.rank, 0))
-    return _ratio(total, _to_find(view, measure, depth))
+    return ratio(total, _to_find(view, measure, depth))
 
 
 def _to_find(view: View, measure: Measure, depth: Depth) -> np.ndarray:
@@ -306,8 +311,8 @@ def _bpref(view: View, measure: Measure, depth: Depth) -> np.ndarray:
     relevant = view.graded.relevant(measure.rel)[view.query]
     nonrelevant = view.graded.nonrelevant(measure.rel)[view.query]
     above = view.judged_above(hits.row, hits.of) - (hits.count - 1)
-    lost = _ratio(np.minimum(above, relevant[hits.of]), np.minimum(nonrelevant, relevant)[hits.of])
-    return _ratio(view.sum(hits, 1 - lost), relevant)
+    lost = ratio(np.minimum(above, relevant[hits.of]), np.minimum(nonrelevant, relevant)[hits.of])
+    return ratio(view.sum(hits, 1 - lost), relevant)
 
 
 def _inferred_average_precision(view: View, measure: Measure, depth: Depth) -> np.ndarray:
@@ -326,7 +331,7 @@ def _inferred_average_precision(view: View, measure: Measure, depth: Depth) -> n
         (relevant + INFAP_EPSILON) / (judged + 2 * INFAP_EPSILON)
     )
     total = view.sum(hits, np.where(hits.rank == 1, 1, expected))
-    return _ratio(total, view.graded.relevant(measure.rel)[view.query])
+    return ratio(total, view.graded.relevant(measure.rel)[view.query])
 
 
 def _judged(view: View, measure: Measure, depth: Depth) -> np.ndarray:
@@ -340,7 +345,7 @@ def _judged(view: View, measure: Measure, depth: Depth) -> np.ndarray:
 def judged_within(graded: Graded, depth: int) -> np.ndarray:
     """int64[lists]: the judged documents among the first `depth` of each list as returned."""
     lists = graded.lists
-    counted = _running((graded.grade >= 0) & (lists.rank <= depth))
+    counted = running((graded.grade >= 0) & (lists.rank <= depth))
     return np.diff(counted[lists.offsets])
 
 
@@ -349,7 +354,7 @@ def _within(hits: Hits, depth: Depth) -> np.ndarray:
     return hits.rank <= (depth[hits.of] if np.ndim(depth) else depth)
 
 
-def _ratio(above: np.ndarray, below: np.ndarray | int) -> np.ndarray:
+def ratio(above: np.ndarray, below: np.ndarray | int) -> np.ndarray:
     """above / below; 0 where below is 0."""
     quotient = np.zeros(np.broadcast_shapes(np.shape(above), np.shape(below)))
     return np.divide(above, below, out=quotient, where=np.asarray(below) != 0)

@@ -134,7 +134,7 @@ def _restricted(view: View, measure: Measure, *, common: bool) -> tuple[np.ndarr
     """float64[lists] and int64[lists]: the restricted values and the depths that they hold to."""
     lists = view.graded.lists
     asked = measure.cutoff or UNCUT
-    depth = _restricted_depth(view, asked, common=common)
+    depth = restricted_depth(view, asked, common=common)
     if measure.base == "Judged":
         return compute(view, measure), np.minimum(depth, lists.length)
     if measure.own_policy:
@@ -150,9 +150,19 @@ def _restricted(view: View, measure: Measure, *, common: bool) -> tuple[np.ndarr
     return np.where(none, np.nan, value), np.where(depth == UNCUT, lists.length, depth)
 
 
-def _restricted_depth(view: View, asked: int, *, common: bool) -> np.ndarray:
-    """int64[lists]: the asked depth where no unjudged document stands within it, else the last
-    rank above the first of them. A list that ends is not a list that meets an unjudged document.
+def restricted_depth(view: View, asked: int, *, common: bool) -> np.ndarray:
+    """How deep a list is evaluated.
+
+    A list that ends is not a list that meets an unjudged document.
+
+    Args:
+        view: the lists under one judgment set.
+        asked: the measure's cutoff, or UNCUT.
+        common: take the smallest of each query's lists.
+
+    Returns:
+        int64[lists]: `asked` where no unjudged document stands within it, else the last rank above
+        the first of them.
     """
     lists, judged = view.graded.lists, view.graded.fully_judged
     depth = np.where(np.minimum(asked, lists.length) <= judged, asked, judged)
