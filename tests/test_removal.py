@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from literal import tables
@@ -230,7 +230,14 @@ def judge_anew(pairs, grades, tops, level):
     return np.where(kept, grades, np.int16(UNJUDGED))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=15, deadline=None)
+@example(
+    lists=["a", "a", "a b", "b", "b", "a", "a", "a"],
+    drawn=[{"a": 0, "b": 0}, {"a": 0}],
+    depth=2,
+    variant="all",
+    ranks=False,
+)
 @given(
     lists=st.lists(ranked, min_size=8, max_size=8),
     drawn=st.lists(judged, min_size=2, max_size=2),

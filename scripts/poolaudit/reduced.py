@@ -121,7 +121,8 @@ def rescore(
         reductions: what each owner takes away.
         values: float64[measures, runs, queries], the scores under the whole judgment set.
         measures, policy: what `values` holds.
-        wanted: bool[owners, runs]; scores of other runs are left as they were. None: all runs.
+        wanted: bool[owners, runs], the runs whose scores are asked for; those of others may be left
+            as they were. None: all runs.
 
     Yields:
         One Rescored for each owner that takes something away, by number.
@@ -154,7 +155,7 @@ def _find_cases(
     starts, stops = whole.lists_from[query[everywhere]], whole.lists_from[query[everywhere] + 1]
     copies.append(np.repeat(everywhere, stops - starts) * lists.n_lists + _join(starts, stops))
     list_case, copied = np.divmod(np.unique(np.concatenate(copies)), lists.n_lists)
-    if wanted is not None:
+    if wanted is not None and policy != "restrict-common":
         kept = wanted[owner[list_case], lists.list_run[copied]]
         list_case, copied = list_case[kept], copied[kept]
     return _Cases(owner, query, place, case, copied, list_case)
