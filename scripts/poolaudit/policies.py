@@ -232,7 +232,8 @@ def difference(evaluation: Evaluation, run: str, baseline: str, measure: str) ->
 
     Returns:
         float64[queries]; NaN where either has no value, and under `restrict` where the two lists
-        were evaluated to different depths: such scores are not comparable.
+        were evaluated to different depths: such scores are not comparable. An unanswered query
+        counts as 0.
     """
     at = _place(evaluation.measures, measure, "measure")
     of = [_place(evaluation.runs, name, "run") for name in (run, baseline)]
@@ -240,7 +241,7 @@ def difference(evaluation: Evaluation, run: str, baseline: str, measure: str) ->
     found = values[0] - values[1]
     if evaluation.effective_depth is not None:
         depths = evaluation.effective_depth[at, of]
-        found[depths[0] != depths[1]] = np.nan
+        found[(depths[0] != depths[1]) & (depths > 0).all(axis=0)] = np.nan
     return found
 
 
