@@ -47,4 +47,4 @@ def test_documents_are_ordered_by_query_then_score_then_descending_id(write):
 def test_a_document_twice_in_a_query_is_refused_with_both_lines(write):
     with pytest.raises(AuditError) as error:
         read_run(write("q1 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n"))
-    assert "line 2: document d1 of query q1 again, as in line 1" in error.value.found
+    assert "line 2: document d1 of query q1, as in line 1" in error.value.found

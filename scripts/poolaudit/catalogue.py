@@ -1,8 +1,8 @@
 """Judgments and topics of the datasets that ir_datasets knows; documents are never touched.
 
-ir_datasets trusts whatever lies in its cache, takes an error page for a file, and writes every
-download to the same temporary name. So everything here happens under a lock, and each cached file
-is compared with the MD5 in ir_datasets' own list.
+ir_datasets trusts whatever lies in its cache, and two processes that fetch the same file write to
+the same temporary name. So everything here happens under a lock, and each cached file is compared
+with the MD5 in ir_datasets' own list, before it is read and after.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from poolaudit.complaints import SHOWN, shorten
 from poolaudit.errors import AuditError, nearest
 from poolaudit.files import sha256
 from poolaudit.qrels import Judgments, assemble, checked
@@ -115,7 +116,15 @@ def _dataset(dataset_id: str) -> Any:
 def _home() -> Path:
     from ir_datasets.util import home_path
 
-    return home_path()
+    try:
+        return home_path()
+    except OSError as error:
+        raise AuditError(
+            "the folder that ir_datasets keeps its files in cannot be made",
+            where=str(error.filename),
+            found=error.strerror or str(error),
+            todo="set IR_DATASETS_HOME to a folder that can be written; " + DEMO,
+        ) from None
 
 
 @contextmanager
@@ -161,23 +170,19 @@ def _files(dataset: Any) -> list[CachedFile]:
 
 
 def _verify(file: CachedFile) -> None:
-    if not (file.path and file.path.is_file()):
+    if not (file.md5 and file.path and file.path.is_file()):
         return
     with file.path.open("rb") as content:
-        start = content.read(512).lstrip().lower()
-        content.seek(0)
         found = hashlib.file_digest(content, "md5").hexdigest()
-    page = start.startswith((b"<!doctype html", b"<html"))
-    if (file.md5 and found == file.md5) or (not file.md5 and not page):
-        return
-    raise AuditError(
-        "a cached file is not what ir_datasets expects",
-        where=str(file.path),
-        found="a web page" if page else f"md5 {found}",
-        expected=f"md5 {file.md5}" if file.md5 else "judgments or topics",
-        todo="delete the file and run again; if it comes back, download it by hand from "
-        + " or ".join(file.urls),
-    )
+    if found != file.md5:
+        raise AuditError(
+            "a cached file is not what ir_datasets expects",
+            where=str(file.path),
+            found=f"md5 {found}",
+            expected=f"md5 {file.md5}",
+            todo="delete the file and run again; if it comes back, put a good copy there by hand"
+            " from " + " or ".join(file.urls),
+        )
 
 
 def _record(file: CachedFile, home: Path) -> dict:
@@ -196,9 +201,9 @@ def _failed(dataset_id: str, files: list[CachedFile], error: Exception) -> Audit
     tried = [url for file in absent for url in file.urls]
     places = [str(file.path) for file in absent if file.path]
     return AuditError(
-        f"the judgments of {dataset_id} could not be fetched",
+        f"the judgments of {dataset_id} could not be fetched or read",
         where=", ".join(tried) or ", ".join(str(file.path) for file in files),
-        found=f"{type(error).__name__}: {error}",
+        found=shorten(f"{type(error).__name__}: {error}"),
         expected="a download, or the file at " + " and ".join(places) if places else "",
         todo="check the network, or put the file there by hand; " + DEMO,
     )
@@ -224,7 +229,7 @@ def _table(rows: list[Any]) -> pa.Table:
 
 def _refusal(dataset_id: str):
     def refuse(lines: np.ndarray, reason, what: str, todo: str) -> None:
-        found = [f"row {lines[i]}: {reason(i)}" for i in range(min(20, len(lines)))]
+        found = [f"row {lines[i]}: {reason(i)}" for i in range(min(SHOWN, len(lines)))]
         raise AuditError(what, where=dataset_id, found="; ".join(found), todo=todo)
 
     return refuse

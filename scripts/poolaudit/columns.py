@@ -18,7 +18,22 @@ _DTYPES = {
 
 def one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """A column as a single array; no copy when it is one already."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(column, pa.Array):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def stack(parts: list[pa.Table]) -> pa.Table:
+    """Tables below each other, each column a single array.
+
+    `parts` is emptied column by column on the way, so that no more than one column is held twice.
+    """
+    columns = {}
+    for name in parts[0].column_names:
+        columns[name] = pa.concat_arrays([chunk for part in parts for chunk in part[name].chunks])
+        parts[:] = [part.drop_columns(name) for part in parts]
+    pa.default_memory_pool().release_unused()
+    return pa.table(columns)
 
 
 def to_numpy(column: pa.Array | pa.ChunkedArray) -> np.ndarray:

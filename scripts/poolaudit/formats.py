@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from poolaudit import tables
+from poolaudit.columns import stack
 from poolaudit.complaints import Complaints, indented, shorten
 from poolaudit.errors import AuditError, nearest
 from poolaudit.lines import Layout, read_block
@@ -126,7 +127,7 @@ def recognise(
         raise _unknown("the table has no header that names its columns", first, kind, path)
     if format:
         return format, ""
-    if first.lstrip().startswith("{"):
+    if tables.json_object(first) is not None:
         return "jsonl", ""
     rows = [line.split() for line in lines if not line.lstrip().startswith("#")]
     format = kind.recognise(rows) if rows else next(iter(kind.layouts), "")
@@ -148,7 +149,7 @@ def _read(
             for block in stream.blocks()
         ]
         names = {name: f"field {i}" for i, name in enumerate(layout.fields, 1) if name}
-        return pa.concat_tables(parts), format, names
+        return stack(parts), format, names
     if format == "parquet":
         table, names = tables.read_parquet(stream.everything(), kind.columns, complaints, found)
         return table, format, names

@@ -1,4 +1,4 @@
-"""The one order of a ranking (METHODS 1): a key descending, ties by a stated rule.
+"""The one order of a ranking (METHODS 1): a key ascending, ties by a stated rule.
 
 Pure functions over the columns of a run. Stages that ask what another rule would have done, such
 as the one that explains judgments by other tie rules, call them on copies.
@@ -35,11 +35,11 @@ def number_queries(query_id: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, pa
 def places(
     query: np.ndarray, key: np.ndarray, doc_id: pa.Array | pa.ChunkedArray, ties: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Put rows in the order of query, key descending, and the tie rule.
+    """Put rows in the order of query, key ascending, and the tie rule.
 
     Args:
         query: int[rows], numbers of queries.
-        key: number[rows], without NaN.
+        key: number[rows], without NaN: minus the score, or the rank.
         doc_id: the documents, compared as bytes, and only where keys are equal.
         ties: "docid_desc", "docid_asc", or "file": as the rows come.
 
@@ -50,8 +50,8 @@ def places(
     order = np.argsort(query, kind="stable")
     same_query = np.diff(query[order]) == 0
     in_order = key[order]
-    if (same_query & (in_order[1:] > in_order[:-1])).any():
-        order = np.lexsort((-key, query))
+    if (same_query & (in_order[1:] < in_order[:-1])).any():
+        order = np.lexsort((key, query))
         in_order = key[order]
     same = same_query & (in_order[1:] == in_order[:-1])
     tied = np.append(False, same) | np.append(same, False)

@@ -139,13 +139,17 @@ def read_run(
     table, facts = formats.read(path, RUN, format=format, expansion=expansion)
     refuse = _refusal(path, facts["format"])
     tags = _tags(table)
-    table, found = _with_scores(table, settings, refuse)
-    query, query_ids = number_queries(table["query_id"])
-    table, query, more = _without_repeats(table, query, settings, refuse)
-    key = -to_numpy(table["given_rank"]) if order == "rank" else to_numpy(table["score"])
-    rows, tied = places(query, key, table["doc_id"], ties)
+    columns, found = _with_scores(table, settings, refuse)
+    del table
+    query, query_ids = number_queries(columns["query_id"])
+    key = to_numpy(columns["given_rank"]) if order == "rank" else -to_numpy(columns["score"])
+    keep, more = _kept(columns, query, key, duplicates, refuse)
+    if not keep.all():
+        columns = {name: column.filter(from_numpy(keep)) for name, column in columns.items()}
+        query, key = query[keep], key[keep]
+    rows, tied = places(query, key, columns["doc_id"], ties)
     query = query[rows]
-    table = _ordered(table, rows, query, query_ids)
+    table = _ordered(columns, rows, query, query_ids)
     found += more + _notes_on_ties(query, tied) + _notes_on_ranks(table, query)
     found += _notes_on_file(facts, tags, name)
     depths = np.bincount(query)
@@ -288,28 +292,25 @@ def _check_settings(settings: dict[str, str]) -> None:
 
 def _with_scores(
     table: pa.Table, settings: dict[str, str], refuse: Refuse
-) -> tuple[pa.Table, list[dict]]:
-    """query_id, doc_id, given_rank, line and scores that can be compared; and notes on them."""
-    line, notes = to_numpy(table["line"]), []
-    columns = {name: table[name] for name in ("query_id", "doc_id", "line")}
-    given = table.column_names
-    columns["given_rank"] = (
-        table["given_rank"] if "given_rank" in given else pa.nulls(len(line), pa.int64())
-    )
-    unranked = ~valid(columns["given_rank"])
-    if (settings["order"] == "rank" or "score" not in given) and unranked.any():
-        why = "order: rank needs it" if "score" in given else "there are no scores"
+) -> tuple[dict[str, pa.Array], list[dict]]:
+    """query_id, doc_id, score, given_rank, line, with scores fit to be compared; and notes."""
+    columns = {name: one(table[name]) for name in table.column_names if name != "tag"}
+    columns.setdefault("given_rank", pa.nulls(table.num_rows, pa.int64()))
+    line, unranked, notes = to_numpy(columns["line"]), ~valid(columns["given_rank"]), []
+    scored = "score" in columns
+    if (settings["order"] == "rank" or not scored) and unranked.any():
+        why = "order: rank needs it" if scored else "there are no scores"
         refuse(
             line[unranked],
             lambda _: "the rank is missing or no whole number",
             f"the rank column cannot be used, and {why}",
-            "give every document a rank" + (", or set order: score" if "score" in given else ""),
+            "give every document a rank" + (", or set order: score" if scored else ""),
         )
     if unranked.any() and not unranked.all():
         count = int(unranked.sum())
         notes.append(_note("ranks_unreadable", "ranks missing or no whole numbers", count))
-    if "score" in given:
-        score = to_numpy(table["score"])
+    if scored:
+        score = to_numpy(columns["score"])
     else:
         score = -to_numpy(columns["given_rank"]).astype(np.float64)
         text = "the file has no scores: minus the rank serves as the score"
@@ -328,51 +329,51 @@ def _with_scores(
     if bad.any():
         score = np.where(bad, -np.inf, score)
         notes.append(_note("nonfinite", "scores not finite, ranked last", int(bad.sum())))
-    return pa.table({**columns, "score": from_numpy(score)}), notes
+    return {**columns, "score": from_numpy(score)}, notes
 
 
-def _without_repeats(
-    table: pa.Table, query: np.ndarray, settings: dict[str, str], refuse: Refuse
-) -> tuple[pa.Table, np.ndarray, list[dict]]:
-    """The rows of a run with each document once a query; the queries' numbers; and notes."""
-    keys = []
-    if settings["duplicates"] == "best":
-        ascending = to_numpy(table["given_rank"]), -to_numpy(table["score"])
-        keys = [ascending[0] if settings["order"] == "rank" else ascending[1]]
-    again, before = repeated(query, table["doc_id"], *keys)
+def _kept(
+    columns: dict[str, pa.Array],
+    query: np.ndarray,
+    key: np.ndarray,
+    duplicates: str,
+    refuse: Refuse,
+) -> tuple[np.ndarray, list[dict]]:
+    """bool[rows], true for one row of each document in a query; and a note on the others."""
+    keep = np.ones(len(query), bool)
+    keys = [key] if duplicates == "best" else []
+    again, before = repeated(query, columns["doc_id"], *keys)
     if not len(again):
-        return table, query, []
-    if settings["duplicates"] == "refuse":
-        line = to_numpy(table["line"])
-        named = table.select(["doc_id", "query_id"]).take(from_numpy(again)).to_pylist()
+        return keep, []
+    if duplicates == "refuse":
+        line = to_numpy(columns["line"])
+        documents, queries = (
+            columns[name].take(from_numpy(again)).to_pylist() for name in ("doc_id", "query_id")
+        )
         refuse(
             line[again],
             lambda i: (
-                "document {doc_id} of query {query_id} again".format(**named[i])
-                + f", as in line {line[before[i]]}"
+                f"document {documents[i]} of query {queries[i]}, as in line {line[before[i]]}"
             ),
             "documents returned more than once for a query",
             "mend the run, or set duplicates: first or duplicates: best",
         )
-    keep = np.ones(len(query), bool)
     keep[again] = False
-    which = "first line" if settings["duplicates"] == "first" else "best place"
-    note = _note("duplicates", f"repeated documents, of which the {which} is kept", len(again))
-    return table.filter(from_numpy(keep)), query[keep], [note]
+    which = "first line" if duplicates == "first" else "best place"
+    text = f"repeated documents, of which the {which} is kept"
+    return keep, [_note("duplicates", text, len(again))]
 
 
-def _ordered(table: pa.Table, rows: np.ndarray, query: np.ndarray, query_ids: pa.Array) -> pa.Table:
-    table = table.take(from_numpy(rows)).combine_chunks()
-    return pa.table(
-        {
-            "query_id": query_ids.take(from_numpy(query)),
-            "doc_id": table["doc_id"],
-            "rank": from_numpy(ranks(query)),
-            "score": table["score"],
-            "given_rank": table["given_rank"],
-            "line": table["line"],
-        }
-    )
+def _ordered(
+    columns: dict[str, pa.Array], rows: np.ndarray, query: np.ndarray, query_ids: pa.Array
+) -> pa.Table:
+    """The table of a run. `columns` is emptied on the way, so that little is held twice."""
+    table = {"query_id": query_ids.take(from_numpy(query)), "doc_id": None}
+    table["rank"] = from_numpy(ranks(query))
+    del columns["query_id"]
+    for name in ("doc_id", "score", "given_rank", "line"):
+        table[name] = columns.pop(name).take(from_numpy(rows))
+    return pa.table(table)
 
 
 def _notes_on_ties(query: np.ndarray, tied: np.ndarray) -> list[dict]:
@@ -385,13 +386,14 @@ def _notes_on_ties(query: np.ndarray, tied: np.ndarray) -> list[dict]:
 
 def _notes_on_ranks(table: pa.Table, query: np.ndarray) -> list[dict]:
     """Where the rank column puts a document before one with a higher score."""
-    ranked = np.flatnonzero(valid(table["given_rank"]))
-    rank, query = to_numpy(table["given_rank"])[ranked], query[ranked]
-    if not ((np.diff(rank) < 0) & (np.diff(query) == 0)).any():
+    rank, score = to_numpy(table["given_rank"]), to_numpy(table["score"])
+    if table["given_rank"].null_count:
+        ranked = valid(table["given_rank"])
+        rank, score, query = rank[ranked], score[ranked], query[ranked]
+    if not ((rank[1:] < rank[:-1]) & (query[1:] == query[:-1])).any():
         return []
-    by_rank = np.lexsort((rank, query))
-    score = to_numpy(table["score"])[ranked][by_rank]
-    rises = np.flatnonzero((np.diff(score) > 0) & (np.diff(query) == 0))
+    score = score[np.lexsort((rank, query))]
+    rises = np.flatnonzero((score[1:] > score[:-1]) & (query[1:] == query[:-1]))
     if not len(rises):
         return []
     queries = len(np.unique(query[rises]))

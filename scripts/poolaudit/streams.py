@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from poolaudit.errors import AuditError
 
-BLOCK = 8 << 20
+BLOCK = 4 << 20
 EXPANSION = 200
 HARMLESS = 64 << 20
 READABLE = "text or Parquet, plain or compressed once with gzip, bz2, xz or zstd"
 
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
+    b"BZh91AY&SY": "bz2",  # of any level; it writes the digits of pi after it
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\x00": "xz",
 }
@@ -27,10 +27,15 @@ _OTHERS = {
     b"PK\x03\x04": "a zip archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"\x04\x22\x4d\x18": "compressed with lz4",
-    b"%PDF": "a PDF document",
 }
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _compression(start: bytes) -> str | None:
+    if start[:3] == b"BZh" and start[3:4].isdigit():
+        start = b"BZh9" + start[4:]
+    return next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
 
 
 class _Hashed(io.RawIOBase):
@@ -63,7 +68,7 @@ class Stream:
         path: the file.
         compression: "gzip", "bz2", "xz", "zstd" or None.
         byte_order_mark: whether the text began with one; it is not part of what is read.
-        head: the first bytes of what the file holds, unpacked; at most 8 MiB.
+        head: the first bytes of what the file holds, unpacked; at most 4 MiB.
 
     Raises:
         AuditError: no such file, an empty one, a damaged or truncated one, one that unpacks to
@@ -85,8 +90,7 @@ class Stream:
         self._limit = max(HARMLESS, expansion * self._size)
         file = io.BufferedReader(self._raw, min(BLOCK, max(self._size, 16)))
         start = file.peek(16)
-        names = (name for magic, name in _COMPRESSIONS.items() if start.startswith(magic))
-        self.compression = next(names, None)
+        self.compression = _compression(start)
         if self.compression == "xz":
             self._file = lzma.LZMAFile(file)  # noqa: SIM115
         elif self.compression:
@@ -173,7 +177,7 @@ class Stream:
         kind = next((what for magic, what in _OTHERS.items() if self.head.startswith(magic)), "")
         if self.head[257:262] == b"ustar":
             kind = "a tar archive"
-        if self.compression and self.head.startswith(tuple(_COMPRESSIONS)):
+        if self.compression and _compression(self.head):
             kind = "compressed twice"
         if kind:
             todo = "unpack it and name the file inside"

@@ -145,7 +145,7 @@ def read_json_lines(
         AuditError: the first object lacks a required column.
     """
     lines = text.split(b"\n")
-    first = next((_object(line) for line in lines if line.strip()), None) or {}
+    first = next((json_object(line) for line in lines if line.strip()), None) or {}
     matched = _matched(list(first), columns, complaints.path)
     kinds = {column.name: column.kind for column in columns}
     count = len(lines) - (lines[-1] == b"")
@@ -158,7 +158,7 @@ def read_json_lines(
         if not line.strip():
             found["blank"] += 1
             continue
-        row = _object(line)
+        row = json_object(line)
         if row is None:
             complaints.add([number], lambda _: "no JSON object")
         else:
@@ -268,7 +268,8 @@ def _read_regular_json(
         return None
 
 
-def _object(line: bytes) -> dict | None:
+def json_object(line: bytes | str) -> dict | None:
+    """The JSON object that a line holds, None if it holds none."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
