@@ -110,6 +110,7 @@ def test_a_lexical_pool_passes_removal_and_not_the_probe(lexical):
     assert summary["verdict"] == "likely"
     assert sign(summary, "unjudged")["figure"] > 0.5
     assert any("one family (lexical)" in reason for reason in summary["reasons"])
+    assert summary["outsider"] is None
 
 
 def test_without_runs_that_looked_elsewhere_it_cannot_be_told(demo):

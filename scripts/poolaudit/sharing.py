@@ -36,8 +36,9 @@ REFERENCE_SHARES = {
     "TREC 2005 terabyte": 10407 / 45291,
     "TREC 2006 terabyte": 5893 / 31984,
 }
-# An outsider has so many relevant documents of its own, and so many times those of the others.
-OUTSIDER, OUTSIDER_TIMES = 10, 3
+# An outsider alone brought this share of the pool's relevant documents (sab05ror1: 6%), and so many
+# times what the others brought alone.
+OUTSIDER_SHARE, OUTSIDER_TIMES = 0.02, 3
 
 
 def probe(
@@ -278,19 +279,22 @@ def _complete(pool: Pool, words: ts.TitleWords | None) -> str:
 def find_outsider(table: pd.DataFrame) -> dict[str, Any] | None:
     """The run that brought relevant documents as no other did, as sab05ror1 in 2005.
 
-    It has the most relevant documents that no other run brought: at least OUTSIDER, and at least
-    OUTSIDER_TIMES as many as the others on average. Its score and place among the pooled runs stand
-    beside them: an outsider need not be good.
+    It has the most relevant documents that no other run brought: at least OUTSIDER_SHARE of all
+    that the pool reached, and OUTSIDER_TIMES the mean of the others. Its score and place among the
+    pooled runs stand beside them: an outsider need not be good.
 
     Returns:
         run, unique_relevant, mean_of_others, score, place, runs; None if no run stands out.
     """
-    unique = _by(table[table["kind"] == "run"], "routes", "unique_relevant", "subject")
-    scores = _by(table, "routes", "score", "subject")
+    of_runs = table[table["kind"] == "run"]
+    unique = _by(of_runs, "routes", "unique_relevant", "subject")
+    scores = _by(of_runs, "routes", "score", "subject")
+    by_number = _by(of_runs, "routes", "relevant_documents", "subject")
+    reached = sum(by_number.values()) - by_number["0"]
     run = max(unique, key=unique.get)
     others = [count for name, count in unique.items() if name != run]
     mean = float(np.mean(others)) if others else np.inf
-    if unique[run] < max(OUTSIDER, OUTSIDER_TIMES * mean):
+    if unique[run] == 0 or unique[run] < max(OUTSIDER_SHARE * reached, OUTSIDER_TIMES * mean):
         return None
     return {
         "run": run,

@@ -41,8 +41,6 @@ COLUMNS = {
 CUTOFF = 10  # where coverage is looked at when the primary measure has no cutoff
 MOST_FAMILIES = 5  # left out in the thinning, which scores thirty draws for each
 LEFT_OUT = ("run", "group", "family")
-
-
 NOT_NAMED = "(not named)"
 
 
@@ -292,17 +290,11 @@ def relevant_rows(pool: Pool, levels: Sequence[int]) -> pd.DataFrame:
     sets = [("share", None, judged)]
     sets += [("share", depth, judged & (rank <= depth)) for depth in depths]
     sets += [("new_share", high, judged & (rank > low) & (rank <= high)) for low, high in steps]
-    counted = [
-        (
-            level,
-            statistic,
-            depth,
-            np.count_nonzero(grade[chosen] >= level),
-            np.count_nonzero(chosen),
-        )
-        for level in levels
-        for statistic, depth, chosen in sets
-    ]
+    counted = []
+    for level in levels:
+        for statistic, depth, chosen in sets:
+            relevant = np.count_nonzero(grade[chosen] >= level)
+            counted.append((level, statistic, depth, relevant, np.count_nonzero(chosen)))
     level, statistic, depth, relevant, n = zip(*counted, strict=True)
     return rows(
         "relevant",
