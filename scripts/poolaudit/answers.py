@@ -1,4 +1,4 @@
-"""The questions that a reader opens the report with, answered in a sentence or two of its figures."""
+"""The questions that a reader opens the report with, answered in sentences of its figures."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ def _safe(audit: Mapping[str, Any]) -> Iterator[str]:
     cutoff = str(primary["cutoff"])
     for pooled, whose in ((True, "pooled"), (False, "not pooled")):
         runs = [r for r in audit["runs"] if r["pooled"] == pooled]
-        shares = {
-            r["run"]: r["unjudged"][cutoff] for r in runs if r["unjudged"].get(cutoff) is not None
-        }
+        shares = {run["run"]: run["unjudged"][cutoff] for run in runs}
+        shares = {run: value for run, value in shares.items() if value is not None}
         if not shares:
             continue
         worst = max(shares, key=shares.__getitem__)
@@ -49,25 +48,18 @@ def _safe(audit: Mapping[str, Any]) -> Iterator[str]:
             yield f"{who} no document in the first {cutoff} is unjudged."
         else:
             yield (
-                f"{who} the median is {percent(median(shares.values()))} unjudged in the first {cutoff} "
-                f"documents; {worst} has most, {percent(shares[worst])}."
+                f"{who} the median is {percent(median(shares.values()))} unjudged in the first "
+                f"{cutoff} documents; {worst} has most, {percent(shares[worst])}."
             )
-    wide = [
-        r
-        for r in audit["runs"]
-        if (r["bounds"].get(primary["measure"]) or {}).get("low") is not None
-    ]
-    if wide:
-        widest = max(wide, key=lambda r: _width(r["bounds"][primary["measure"]]))
-        ends = widest["bounds"][primary["measure"]]
+    measure = primary["measure"]
+    ends = {run["run"]: run["bounds"].get(measure) for run in audit["runs"]}
+    widths = {run: e["high"] - e["low"] for run, e in ends.items() if e and e["low"] is not None}
+    if widths:
+        widest = max(widths, key=widths.__getitem__)
         yield (
-            f"Judging the rest could move {primary['measure']} of {widest['run']} most: it is "
-            f"{widest['value']:.4f} and lies between {ends['low']:.4f} and {ends['high']:.4f}."
+            f"Judging the rest could move {measure} of {widest} most: anywhere from "
+            f"{ends[widest]['low']:.4f} to {ends[widest]['high']:.4f}."
         )
-
-
-def _width(ends: Mapping[str, float]) -> float:
-    return ends["high"] - ends["low"]
 
 
 def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -83,22 +75,22 @@ def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
     if steps:
         last = steps[-1]
         yield (
-            f"Rank {last['depth']} of the pooled runs still brought {last['new_relevant']:,} relevant "
-            f"documents among {last['new_judged']:,} newly judged "
+            f"Rank {last['depth']} of the pooled runs still brought {last['new_relevant']:,} "
+            f"relevant documents among {last['new_judged']:,} newly judged "
             f"({percent(last['new_relevant'] / last['new_judged'])})."
         )
     deeper = [measure for measure, cutoff in _cutoffs(audit) if cutoff > nominal]
     if deeper:
         s = "s" if len(deeper) == 1 else ""
         yield (
-            f"{listed(deeper)} look{s} deeper than the pool's {nominal}, and so measure{s} the pool "
-            "as well as the run."
+            f"{listed(deeper)} look{s} deeper than the pool's {nominal}, and so measure{s} the "
+            "pool as well as the run."
         )
     row = next(r for r in depth["order"] if r["measure"] == primary["measure"])
     if row["tau"] is not None:
         yield (
-            f"The pool cut to depth {row['depth']} orders the runs by {primary['measure']} as all the "
-            f"judgments do with Kendall's tau {row['tau']:.2f}."
+            f"The pool cut to depth {row['depth']} orders the runs by {primary['measure']} as all "
+            f"the judgments do with Kendall's tau {row['tau']:.2f}."
         )
 
 
@@ -126,8 +118,8 @@ def _right(audit: Mapping[str, Any]) -> Iterator[str]:
     for family in audit["truth"]["families"]:
         name = family["family"] or "other"
         yield (
-            f"{name.capitalize()} runs: {family['measured']:.3f} measured, {family['true']:.3f} true "
-            f"on average, {family['lowest']:+.0%} to {family['highest']:+.0%} a run."
+            f"{name.capitalize()} runs: {family['measured']:.3f} measured, {family['true']:.3f} "
+            f"true on average, {family['lowest']:+.0%} to {family['highest']:+.0%} a run."
         )
 
 
@@ -135,13 +127,15 @@ def _origin(audit: Mapping[str, Any]) -> Iterator[str]:
     judgments, collection = audit["judgments"], audit["collection"]
     found = judgments["explanation"]
     source = judgments["source"] or "local files"
-    yield f"{collection['judgments']:,} judgments of {collection['queries']} queries, from {source}."
+    yield (
+        f"{collection['judgments']:,} judgments of {collection['queries']} queries, from {source}."
+    )
     yield f"Assessors: {collection['assessors']}."
     if found["depth"]:
         yield (
             f"A pool of depth {found['depth']} of {len(found['contributed'])} of the audited runs "
-            f"explains {found['explained']:,} of them; {found['judged_not_pooled']:,} came by another "
-            "route."
+            f"explains {found['explained']:,} of them; {found['judged_not_pooled']:,} came by "
+            "another route."
         )
     else:
         yield "No pool of the audited runs explains them."

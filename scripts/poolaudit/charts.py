@@ -1,4 +1,4 @@
-"""The charts of the report: Vega-Lite specifications, drawn once to SVG for readers without scripts.
+"""The charts of the report: Vega-Lite specifications, and SVG for readers without scripts.
 
 Each chart says what it shows in a sentence with its figures. Colours are the page's own variables,
 so that one drawing serves light, dark and paper. The parameter `chosen` names the run to bring out.
@@ -68,7 +68,7 @@ def _all(audit: Mapping[str, Any]) -> Iterator[Chart]:
     if audit["depth"]:
         yield found_by_depth(audit)
         yield scores_by_depth(audit)
-    if audit["removal"]:
+    if audit["removal"] and audit["removal"]["kinds"]:
         yield removal(audit)
     if audit["truth"]:
         yield truth(audit)
@@ -291,9 +291,7 @@ def _tips(*plain: str, **titled: str) -> list[alt.Tooltip]:
     for field, text in titled.items():
         title, _, form = text.partition("|")
         kind = "Q" if form else "N"
-        tips.append(
-            alt.Tooltip(f"{field}:{kind}", title=title, **({"format": form} if form else {}))
-        )
+        tips.append(alt.Tooltip(f"{field}:{kind}", title=title, format=form or alt.Undefined))
     return tips
 
 

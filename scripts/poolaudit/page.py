@@ -58,7 +58,7 @@ def _content(audit: Mapping[str, Any], charts: Mapping[str, Chart]) -> dict[str,
         "audit": audit,
         "answers": answers(audit),
         "measures": measures,
-        "true": true,
+        "true_scores": true,
         "charts": charts,
     }
 

@@ -18,6 +18,7 @@ import pandas as pd
 from poolaudit.artifacts import Artifacts
 from poolaudit.measures import Measure, levels_of, parse_measure, parse_measures
 from poolaudit.rank_correlation import competition_ranks, kendall_tau, tau_ap
+from poolaudit.removal import CANNOT_SEE
 from poolaudit.runs import same_rankings
 
 FORMAT = 1
@@ -65,7 +66,7 @@ class Subject:
 
     @cached_property
     def means(self) -> pd.DataFrame:
-        """Columns policy, depth, measure, run, mean (NaN without values), queries (with a value)."""
+        """policy, depth, measure, run, mean (NaN without values), queries (with a value)."""
         return pd.concat(
             _mean_over_queries(table).assign(policy=policy)
             for policy, table in self.made.evaluations.items()
@@ -139,7 +140,14 @@ def _judgments(subject: Subject) -> dict[str, Any]:
     relevance = subject.made.pairs["relevance"]
     return {
         "source": source.get("ir_datasets"),
-        "files": source["files"],
+        "files": [
+            {
+                "name": file.get("path") or file["name"],
+                "sha256": file["sha256"],
+                "as_published": file.get("verified"),
+            }
+            for file in source["files"]
+        ],
         "notes": [note["text"] for note in source["found"]],
         "grades": [
             {"grade": grade, "meaning": source["meanings"].get(str(grade)), "judgments": count}
@@ -190,9 +198,7 @@ def _runs(subject: Subject) -> list[dict[str, Any]]:
         }
         for c in subject.contributors
     ]
-    return sorted(
-        entries, key=lambda e: -math.inf if e["rank"] is None else -e["rank"], reverse=True
-    )
+    return sorted(entries, key=lambda entry: entry["rank"] or len(entries) + 1)
 
 
 def _coverage_of_runs(subject: Subject) -> dict[str, dict[str, Any]]:
@@ -295,7 +301,7 @@ def _nominal_depth(subject: Subject) -> int:
 
 
 def _order_by_depth(subject: Subject) -> list[dict[str, Any]]:
-    """For each measure and depth: how far the order of the runs agrees with that of all judgments."""
+    """For each measure and depth: how far the runs are in the order of all judgments."""
     table = subject.means[subject.means["policy"] == subject.policy]
     rows = []
     for measure in subject.measures:
@@ -343,14 +349,15 @@ def _removal(subject: Subject) -> dict[str, Any] | None:
     table = subject.made.removal
     whole = table[table["depth"].isna() & (table["policy"] == subject.policy)]
     primary = _primary_removal(subject)
+    if table.empty:
+        return {"cannot_see": CANNOT_SEE, "kinds": [], "contributors": []}
     columns = [
         *("kind", "left_out", "run", "pooled", "score", "score_without", "change"),
         *("relative_change", "change_low", "change_high", "queries_changed", "deep_relative"),
         *("rank", "rank_without", "tau", "unique", "unique_relevant"),
     ]
     return {
-        "variant": subject.settings["removal"]["variant"],
-        "cannot_see": str(table["cannot_see"].iloc[0]),
+        "cannot_see": CANNOT_SEE,
         "kinds": [
             _of_kind(whole[(whole["kind"] == kind) & (whole["measure"] == measure)], kind, measure)
             for measure in subject.measures
@@ -485,17 +492,14 @@ def _largest_loss_by_query(subject: Subject) -> dict[str, dict[str, Any]]:
 
 def _provenance(subject: Subject) -> dict[str, Any]:
     record = subject.made.provenance
+    packages = {p: v for code in record["code"].values() for p, v in code["packages"].items()}
     return {
         "artifacts": [
             {"name": name, "rule": made["rule"], "sha256": made["sha256"]}
             for name, made in sorted(record["artifacts"].items())
         ],
         "code": {rule: code["digest"] for rule, code in sorted(record["code"].items())},
-        "packages": dict(
-            sorted(
-                {p: v for c in record["code"].values() for p, v in c["packages"].items()}.items()
-            )
-        ),
+        "packages": dict(sorted(packages.items())),
     }
 
 

@@ -1,0 +1,194 @@
+"""A whole audit from text that fits in a test: the artifacts of a report, made by the library."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import literal
+from poolaudit.artifacts import Artifacts
+from poolaudit.bounds import bounds
+from poolaudit.cells import cells
+from poolaudit.explanation import explain
+from poolaudit.lists import judged_lists
+from poolaudit.measures import levels_of, parse_measures
+from poolaudit.pairs import Contributor, Pairs, Rankings, build
+from poolaudit.policies import coverage, evaluate
+from poolaudit.pools import contributions, found_by_depth
+from poolaudit.removal import leave_out_uniques
+from poolaudit.summary import Subject
+
+QRELS = """
+    q1: d1=2 d2=0 d3=1
+    q2: e1=1 e2=0
+"""
+RUNS = {
+    "alpha": "q1: d1 d2 d3 \n q2: e1 e2",
+    "beta": "q1: d3 d2 x1 \n q2: e2 e1",
+    "late": "q1: d1 x2 d3 \n q2: x3 e1",
+}
+
+
+def subject(
+    qrels: str = QRELS,
+    runs: Mapping[str, str] = RUNS,
+    *,
+    unpooled: Collection[str] = ("late",),
+    groups: Mapping[str, str] | None = None,
+    families: Mapping[str, str] | None = None,
+    truth: str | None = None,
+    texts: Mapping[str, str] | None = None,
+    meanings: Mapping[str, str] | None = None,
+    title: str = "A small collection",
+    measures: Sequence[str] = ("P@1", "AP"),
+    policies: Sequence[str] = ("nonrelevant", "condense", "restrict"),
+    depths: Sequence[int] = (1, 2),
+    official: Sequence[str] = (),
+) -> Subject:
+    """What the report is made from; all runs are pooled to depth 2 unless said otherwise."""
+    contributors = [
+        Contributor(
+            name,
+            name not in unpooled,
+            (groups or {}).get(name),
+            (families or {}).get(name),
+        )
+        for name in sorted(runs)
+    ]
+    judged = literal.judgments(qrels)
+    tables = {name: literal.run(text) for name, text in runs.items()}
+    pairs, rankings = build(judged, [(c, tables[c.run]) for c in contributors])
+    pooled = any(c.pooled for c in contributors)
+    found = explain(
+        judged,
+        [(name, _as_read(table)) for name, table in tables.items()],
+        {c.run: c.pooled for c in contributors},
+    )
+    grades = judged["relevance"].to_pandas().value_counts()
+    made = Artifacts(
+        source={
+            "files": [{"name": "small.qrels", "sha256": "0" * 64}],
+            "rows": judged.num_rows,
+            "queries": len(pairs.query_ids),
+            "grades": {str(grade): int(count) for grade, count in grades.items()},
+            "meanings": dict(meanings or {}),
+            "official_measures": list(official),
+            "found": [],
+        },
+        topics=pd.DataFrame(
+            {
+                "query_id": pairs.query_ids,
+                "text": [(texts or {}).get(query) for query in pairs.query_ids],
+            }
+        ),
+        notes={name: _notes(name) for name in runs},
+        pairs=pd.DataFrame(
+            {
+                "query_id": np.array(pairs.query_ids, object)[pairs.query],
+                "relevance": pd.Series(pairs.relevance).where(pairs.relevance > -(2**15)),
+            }
+        ),
+        explanation=found,
+        provenance={
+            "artifacts": {
+                "results/small/pairs.parquet": {"rule": "build_pairs", "sha256": "1" * 64}
+            },
+            "code": {"build_pairs": {"digest": "2" * 64, "packages": {"numpy": "2.0"}}},
+        },
+        **_scores(pairs, rankings, measures, policies, depths if pooled else ()),
+        **(_pools(pairs, rankings, contributors, measures, policies, depths) if pooled else {}),
+        truth=_true_scores(truth, contributors, tables, measures) if truth else None,
+    )
+    settings = {
+        "measures": list(measures),
+        "policies": list(policies),
+        "primary": {"measure": measures[0], "policy": policies[0]},
+        "pool": {"depth": 2, "depths": list(depths)},
+        "bounds": {"depth": 2},
+        "removal": {"variant": "all"},
+        "assessors": "not stated",
+    }
+    rows = [
+        {"run": c.run, "pooled": c.pooled, "group": c.group, "family": c.family, "type": c.type}
+        for c in contributors
+    ]
+    return Subject("small", title, settings, rows, made)
+
+
+def _as_read(table: Any) -> Any:
+    """With the columns that reading a file adds."""
+    rank = table["rank"].cast("int64")
+    return table.append_column("given_rank", rank).append_column("line", rank)
+
+
+def _notes(name: str) -> dict[str, Any]:
+    return {"found": [], "topics": [], "digests": {"ranking": name, "top": name}}
+
+
+def _scores(
+    pairs: Pairs,
+    rankings: Rankings,
+    measures: Sequence[str],
+    policies: Sequence[str],
+    depths: Sequence[int],
+) -> dict[str, Any]:
+    lists, depths = judged_lists(pairs, rankings), [*depths, None]
+    evaluations = {}
+    for policy in policies:
+        scored = [evaluate(lists, pairs.grades(depth), measures, policy) for depth in depths]
+        axes = {
+            "depth": depths,
+            "measure": scored[0].measures,
+            "run": lists.runs,
+            "query_id": lists.query_ids,
+        }
+        values = {"value": np.stack([evaluation.values for evaluation in scored])}
+        evaluations[policy] = cells(axes, values).to_pandas()
+    cutoffs = sorted({1, 2} | {m.cutoff for m in parse_measures(measures) if m.cutoff})
+    counted = zip(*(coverage(lists, pairs.grades(depth), cutoffs) for depth in depths), strict=True)
+    axes = {"depth": depths, "cutoff": cutoffs, "run": lists.runs, "query_id": lists.query_ids}
+    counts = dict(zip(("retrieved", "judged", "unjudged"), map(np.stack, counted), strict=True))
+    ends = bounds(pairs, rankings, measures, depth=2)
+    axes_of_ends = {"measure": ends.measures, "run": ends.runs, "query_id": ends.query_ids}
+    names = ("low", "high", "own_low", "own_high")
+    return {
+        "evaluations": evaluations,
+        "coverage": cells(axes, counts).to_pandas(),
+        "bounds": cells(axes_of_ends, {n: getattr(ends, n) for n in names}).to_pandas(),
+    }
+
+
+def _pools(
+    pairs: Pairs,
+    rankings: Rankings,
+    contributors: Sequence[Contributor],
+    measures: Sequence[str],
+    policies: Sequence[str],
+    depths: Sequence[int],
+) -> dict[str, pd.DataFrame]:
+    levels = levels_of(measures)
+    removal, by_query = leave_out_uniques(
+        pairs, rankings, contributors, measures, policies, depths, nominal=2
+    )
+    growth = [found_by_depth(pairs, max(depths), level).assign(level=level) for level in levels]
+    return {
+        "contributions": contributions(pairs, rankings, contributors, depths, levels),
+        "growth": pd.concat(growth),
+        "removal": removal,
+        "removal_queries": by_query,
+    }
+
+
+def _true_scores(
+    truth: str,
+    contributors: Sequence[Contributor],
+    tables: Mapping[str, Any],
+    measures: Sequence[str],
+) -> pd.DataFrame:
+    pairs, rankings = build(literal.judgments(truth), [(c, tables[c.run]) for c in contributors])
+    scored = evaluate(judged_lists(pairs, rankings), pairs.grades(), measures)
+    axes = {"measure": scored.measures, "run": scored.runs, "query_id": scored.query_ids}
+    return cells(axes, {"value": scored.values}).to_pandas()

@@ -1,0 +1,221 @@
+"""What the report says, against runs and judgments whose numbers anyone can check.
+
+Two runs make a pool of depth 2, `late` came afterwards:
+
+    q1: d1=2 d2=0 d3=1      alpha: d1 d2 d3     beta: d3 d2 x1     late: d1 x2 d3
+    q2: e1=1 e2=0           alpha: e1 e2        beta: e2 e1        late: x3 e1
+
+so P@1 is 1, .5 and .5, and one of the two first documents of `late` is unjudged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+import audited
+from poolaudit import charts, page
+from poolaudit.answers import answers
+from poolaudit.summary import summarise
+
+TRUTH = """
+    q1: d1=2 d2=0 d3=1 x1=0 x2=0
+    q2: e1=1 e2=0 x3=1
+"""
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return summarise(audited.subject())
+
+
+def of(audit, run):
+    return next(entry for entry in audit["runs"] if entry["run"] == run)
+
+
+def test_runs_are_listed_best_first_with_shared_ranks(audit):
+    assert [(run["run"], run["rank"]) for run in audit["runs"]] == [
+        ("alpha", 1),
+        ("beta", 2),
+        ("late", 2),
+    ]
+
+
+def test_every_policy_stands_side_by_side(audit):
+    late = {
+        policy: of(audit, "late")["values"][policy]["P@1"]
+        for policy in ("nonrelevant", "condense", "restrict")
+    }
+    assert late == {
+        "nonrelevant": {"mean": 0.5, "queries": 2},
+        "condense": {"mean": 1.0, "queries": 2},
+        # q2 begins with an unjudged document and has no value.
+        "restrict": {"mean": 1.0, "queries": 1},
+    }
+
+
+def test_the_unjudged_share_counts_what_was_returned(audit):
+    assert of(audit, "late")["unjudged"] == {"1": 1 / 2, "2": 2 / 4}
+    assert of(audit, "alpha")["unjudged"] == {"1": 0.0, "2": 0.0}
+
+
+def test_a_query_not_answered_is_counted_and_not_taken_for_judged():
+    runs = {**audited.RUNS, "late": "q1: d1 x2 d3"}
+    late = of(summarise(audited.subject(runs=runs)), "late")
+    assert late["unanswered"] == 1
+    assert late["unjudged"]["1"] == 0 / 1
+    assert late["value"] == 0.5
+
+
+def test_bounds_are_means_over_queries(audit):
+    # x3 may be relevant or not; d1 is known.
+    assert of(audit, "late")["bounds"]["P@1"] == {
+        "low": 0.5,
+        "high": 1.0,
+        "own_low": 0.5,
+        "own_high": 1.0,
+    }
+
+
+def test_leaving_a_run_out_takes_what_it_alone_brought(audit):
+    # Only alpha has d1 among its first two, only beta has d3.
+    assert of(audit, "alpha")["removal"]["run"] == {
+        "change": 0.5,
+        "relative": 0.5,
+        "unique_relevant": 1,
+    }
+    assert of(audit, "beta")["removal"]["run"]["relative"] == 1.0
+    assert of(audit, "late")["removal"] is None
+
+
+def test_removal_is_summed_up_over_pooled_runs(audit):
+    by_run = next(k for k in audit["removal"]["kinds"] if k["measure"] == "P@1")
+    assert by_run["kind"] == "run"
+    assert by_run["mean"] == by_run["mean_absolute"] == 0.75
+    assert (by_run["largest"], by_run["largest_run"]) == (1.0, "beta")
+
+
+def test_each_depth_has_its_cost_and_its_find(audit):
+    steps = audit["depth"]["steps"]
+    assert [(s["pooled"], s["judged"], s["relevant"]) for s in steps] == [(4, 4, 3), (5, 5, 3)]
+    assert [(s["new_pairs"], s["new_relevant"]) for s in steps] == [(4, 3), (1, 0)]
+
+
+def test_judged_shares_stand_by_cutoff_depth_and_place(audit):
+    rows = {(r["pooled"], r["cutoff"], r["depth"]): r["judged"] for r in audit["depth"]["coverage"]}
+    assert rows[True, 2, 2] == 1.0
+    # At depth 1 nobody reads d2; beta's e2 and alpha's e1 are both read.
+    assert rows[True, 2, 1] == 6 / 8
+    assert rows[False, 1, None] == 1 / 2
+
+
+def test_queries_name_the_run_that_they_would_lose(audit):
+    first = audit["queries"][0]
+    assert (first["query_id"], first["judged"], first["relevant"]) == ("q1", 3, 2)
+    assert first["largest_loss"] == {"run": "alpha", "change": 1.0}
+    assert audit["queries"][1]["largest_loss"] is None
+
+
+def test_the_pool_that_explains_the_judgments_is_named(audit):
+    found = audit["judgments"]["explanation"]
+    assert (found["depth"], found["pooled_not_judged"], found["judged_not_pooled"]) == (2, 0, 0)
+
+
+def test_true_scores_stand_beside_measured_ones_by_family():
+    families = {"alpha": "old", "beta": "old", "late": "new"}
+    audit = summarise(audited.subject(truth=TRUTH, families=families))
+    new, old = audit["truth"]["families"]
+    assert (new["family"], new["measured"], new["true"], new["lowest"]) == ("new", 0.5, 1.0, -0.5)
+    assert (old["family"], old["measured"], old["true"]) == ("old", 0.75, 0.75)
+
+
+def test_a_level_that_is_not_the_official_one_is_said():
+    audit = summarise(audited.subject(official=["AP(rel=2)", "nDCG@10"]))
+    [sentence] = audit["judgments"]["level_differs"]
+    assert sentence.startswith("AP counts grades from 1 on as relevant")
+    assert "grades from 1 on as relevant" in rendered(audit)
+    audit = summarise(audited.subject(official=["AP", "RR(rel=2)"]))
+    assert audit["judgments"]["level_differs"] == []
+
+
+def rendered(audit):
+    return page.html(audit, charts.charts(audit), "")
+
+
+@pytest.fixture(scope="module")
+def html(audit):
+    return rendered(audit)
+
+
+def test_the_page_asks_for_nothing_and_runs_only_its_own_scripts(html):
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)[1]
+    assert policy.startswith("default-src &#39;none&#39;;")
+    assert "unsafe" not in policy
+    assert not re.findall(r'(?:src|href)="(?!#)', html)
+    assert " style=" not in html
+
+
+def test_every_link_leads_to_a_section_and_no_identifier_stands_twice(html):
+    identifiers = re.findall(r' id="([^"]+)"', html)
+    assert len(identifiers) == len(set(identifiers))
+    assert set(re.findall(r'href="#([^"]+)"', html)) <= set(identifiers)
+
+
+def test_the_same_audit_gives_the_same_bytes(audit, html):
+    again = summarise(audited.subject())
+    assert json.dumps(again, sort_keys=True) == json.dumps(audit, sort_keys=True)
+    assert rendered(again) == html
+
+
+def test_text_from_files_is_escaped():
+    evil = "</script><img src=x onerror=alert(1)>|`*"
+    audit = summarise(
+        audited.subject(
+            title=evil,
+            texts={"q1": evil},
+            meanings={"1": evil},
+            families={"alpha": evil, "beta": evil, "late": evil},
+            truth=TRUTH,
+        )
+    )
+    html = rendered(audit)
+    assert "<img" not in html
+    assert "&lt;/script&gt;&lt;img" in html
+    markdown = page.markdown(audit, charts.charts(audit))
+    assert "<img" not in markdown.replace("\\<", "")
+    assert r"\</script\>\<img" in markdown
+
+
+def test_charts_say_what_they_show_in_figures(audit):
+    titles = {name: chart.title for name, chart in charts.charts(audit).items()}
+    assert titles["found"].startswith(
+        "At rank 2 of the pool, 0% of the newly judged documents (0 of 1)"
+    )
+    assert titles["removal"].startswith("beta loses 100.0% of its P@1 when its run is left out")
+
+
+def test_without_pooled_runs_the_page_says_what_it_cannot_say():
+    audit = summarise(audited.subject(unpooled=audited.RUNS))
+    assert audit["depth"] is None and audit["removal"] is None
+    html = rendered(audit)
+    assert html.count("No run of the sheet is marked as pooled") == 2
+    assert "What the truth says" not in html
+    [pool] = [a["answer"] for a in answers(audit) if a["question"] == "Was the pool deep enough?"]
+    assert pool.startswith("No run of the sheet was pooled")
+
+
+def test_with_one_contributor_the_page_says_why_nothing_is_left_out():
+    audit = summarise(audited.subject(unpooled=["beta", "late"]))
+    assert audit["removal"]["kinds"] == []
+    assert "no two contributors" in rendered(audit)
+
+
+def test_markdown_holds_the_same_tables(audit):
+    markdown = page.markdown(audit, charts.charts(audit))
+    assert (
+        "| 2 | late | outside | 50.0% | 0.5000 | 1.0000 | 1.0000 | 0.5000 | 1.0000 | – |"
+        in markdown
+    )
+    assert "| 2 | 5 | 5 | 3 | 1.000 | 1.000 | 0 | 0.0000 |" in markdown
