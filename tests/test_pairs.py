@@ -121,6 +121,19 @@ def test_a_kind_that_no_pooled_run_names_is_not_there(tables):
     assert pairs.holders["group"].names == ("ash", "oak"), "elm has no pooled run"
 
 
+def test_rows_of_given_pairs(tables):
+    pairs, _ = tables
+    wanted = pa.table({"q": ["q2", "q1", "q1", "q9", "q1"], "d": ["z", "a", "z", "a", "f"]})
+    assert pairs.rows_of(wanted["q"], wanted["d"]).tolist() == [9, 0, -1, -1, 5]
+
+
+def test_grades_of_other_judgments(tables):
+    pairs, _ = tables
+    other = judgments(("q1", "f", 3), ("q2", "z", 2), ("q1", "unknown", 1))
+    grades = column(pairs, pairs.grades_of(other, default=0))
+    assert {name: grade for name, grade in grades.items() if grade} == {"q1f": 3, "q2z": 2}
+
+
 def test_rankings_are_in_the_order_of_query_run_and_rank(tables):
     pairs, rankings = tables
     lists = [

@@ -103,6 +103,26 @@ class Pairs:
             return self.relevance
         return np.where(self.in_pool(depth), self.relevance, np.int16(UNJUDGED))
 
+    def rows_of(self, query_id: pa.ChunkedArray, doc_id: pa.ChunkedArray) -> np.ndarray:
+        """int64[n]: the row of each of n given pairs (two columns of strings); -1 where none is."""
+        query = _codes(query_id, self.query_ids)
+        doc, doc_ids = _encode(pa.chunked_array([self.doc_id, *doc_id.chunks]))
+        # The rows are in the order of query and document id, and so are these keys.
+        keys = self.query.astype(np.int64) * len(doc_ids) + doc[: len(self)]
+        wanted = query.astype(np.int64) * len(doc_ids) + doc[len(self) :]
+        row = np.minimum(np.searchsorted(keys, wanted), len(self) - 1)
+        return np.where(keys[row] == wanted, row, -1)
+
+    def grades_of(self, judgments: pa.Table, default: int = UNJUDGED) -> np.ndarray:
+        """int16[pairs]: the grades of other judgments; `default` where they have none.
+
+        Judged pairs that are not among these pairs are left out.
+        """
+        grades = np.full(len(self), default, np.int16)
+        row = self.rows_of(judgments["query_id"], judgments["doc_id"])
+        grades[row[row >= 0]] = judgments["relevance"].to_numpy()[row >= 0]
+        return grades
+
     def unique_to(self, kind: str, contributor: str, depth: int) -> np.ndarray:
         """bool[pairs]: in the depth-`depth` pool, and there only because of this contributor."""
         holders = self.holders[kind]

@@ -11,12 +11,12 @@ rule simulate_campaign:
         judgments_lexical=f"{CAMPAIGN}/judgments-demo-lexical.qrels",
         runs=campaign_runs(),
         trace=f"{CAMPAIGN}/trace/simulate_campaign.json",
-    params:
-        settings=campaign_settings(),
-        code=code_of("simulate_campaign"),
     log:
         f"{CAMPAIGN}/logs/simulate_campaign.log",
     benchmark:
         f"{CAMPAIGN}/benchmarks/simulate_campaign.tsv"
+    params:
+        settings=campaign_settings(),
+        code=code_of("simulate_campaign"),
     script:
         "../../scripts/simulate_campaign.py"

@@ -82,13 +82,18 @@ def run_format(wildcards):
 
 
 def local_judgments():
-    """The collection's own files of judgments, topics and truth; none when ir_datasets has them."""
-    keys = [key for key in ("file", "topics", "truth") if key in SETTINGS["judgments"]]
+    """The collection's own files of judgments and topics; none when ir_datasets has them."""
+    keys = [key for key in ("file", "topics") if key in SETTINGS["judgments"]]
     return {key: local_file(SETTINGS["judgments"][key]) for key in keys}
 
 
 def local_judgment_digests():
     return {key: digest_of(path) for key, path in local_judgments().items()}
+
+
+def truth_file():
+    """The file that tells every relevant document; none where nobody knows them."""
+    return [local_file(path) for path in [SETTINGS["judgments"].get("truth")] if path]
 
 
 def campaign_settings():
@@ -113,6 +118,7 @@ def artifacts(wildcards):
         "coverage": "coverage.parquet",
         "bounds": "bounds.parquet",
         "explanation": "explanation.json",
+        "estimate": "tail/estimate.parquet",
     }
     if POOLED:
         names |= {
@@ -120,7 +126,11 @@ def artifacts(wildcards):
             "growth": "pools/growth.parquet",
             "removal": "removal.parquet",
             "removal_queries": "removal-queries.parquet",
+            "calibration": "tail/calibration.parquet",
+            "losses": "tail/losses.parquet",
         }
+    if truth_file():
+        names["truth"] = "truth.parquet"
     folder = f"results/{wildcards.collection}"
     return {
         key: [f"{folder}/{n}" for n in name] if isinstance(name, list) else f"{folder}/{name}"
@@ -133,8 +143,11 @@ def traces(wildcards):
     jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS), "build_pairs"]
     jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
     jobs += ["measure_coverage", "bound_scores", "explain_judgments"]
+    jobs += ["draw_sample", "estimate_tail"]
     if POOLED:
-        jobs += ["build_pools", "estimate_removal"]
+        jobs += ["build_pools", "estimate_removal", "calibrate_tail"]
+    if truth_file():
+        jobs += ["evaluate_truth"]
     folder = f"results/{wildcards.collection}/trace"
     campaign = [f"{CAMPAIGN}/trace/simulate_campaign.json"] if is_made(AUDIT.rows[0].path) else []
     return campaign + [f"{folder}/{job}.json" for job in jobs]

@@ -1,6 +1,6 @@
 # Scores every run under every policy, at every pool depth and on all the judgments.
 # Takes pairs.parquet and rankings.parquet; gives evaluation/<policy>.parquet, coverage.parquet
-# and bounds.parquet.
+# and bounds.parquet. Where the truth is known (a simulation), also truth.parquet.
 
 
 rule evaluate_policy:
@@ -10,14 +10,14 @@ rule evaluate_policy:
     output:
         evaluation="results/{collection}/evaluation/{policy}.parquet",
         trace="results/{collection}/trace/evaluate_policy/{policy}.json",
-    params:
-        measures=SETTINGS["measures"],
-        depths=DEPTHS,
-        code=code_of("evaluate_policy"),
     log:
         "results/{collection}/logs/evaluate_policy/{policy}.log",
     benchmark:
         "results/{collection}/benchmarks/evaluate_policy/{policy}.tsv"
+    params:
+        measures=SETTINGS["measures"],
+        depths=DEPTHS,
+        code=code_of("evaluate_policy"),
     script:
         "../../scripts/evaluate_policy.py"
 
@@ -29,14 +29,14 @@ rule measure_coverage:
     output:
         coverage="results/{collection}/coverage.parquet",
         trace="results/{collection}/trace/measure_coverage.json",
-    params:
-        measures=SETTINGS["measures"],
-        depths=DEPTHS,
-        code=code_of("measure_coverage"),
     log:
         "results/{collection}/logs/measure_coverage.log",
     benchmark:
         "results/{collection}/benchmarks/measure_coverage.tsv"
+    params:
+        measures=SETTINGS["measures"],
+        depths=DEPTHS,
+        code=code_of("measure_coverage"),
     script:
         "../../scripts/measure_coverage.py"
 
@@ -48,13 +48,34 @@ rule bound_scores:
     output:
         bounds="results/{collection}/bounds.parquet",
         trace="results/{collection}/trace/bound_scores.json",
-    params:
-        measures=SETTINGS["measures"],
-        depth=SETTINGS["bounds"]["depth"],
-        code=code_of("bound_scores"),
     log:
         "results/{collection}/logs/bound_scores.log",
     benchmark:
         "results/{collection}/benchmarks/bound_scores.tsv"
+    params:
+        measures=SETTINGS["measures"],
+        depth=SETTINGS["bounds"]["depth"],
+        code=code_of("bound_scores"),
     script:
         "../../scripts/bound_scores.py"
+
+
+rule evaluate_truth:
+    input:
+        truth=truth_file(),
+        runs=expand("results/{{collection}}/runs/{run}.parquet", run=RUNS),
+        topics="results/{collection}/topics.parquet",
+    output:
+        truth="results/{collection}/truth.parquet",
+        trace="results/{collection}/trace/evaluate_truth.json",
+    log:
+        "results/{collection}/logs/evaluate_truth.log",
+    benchmark:
+        "results/{collection}/benchmarks/evaluate_truth.tsv"
+    params:
+        sha256=[digest_of(path) for path in truth_file()],
+        contributors=contributors(),
+        measures=SETTINGS["measures"],
+        code=code_of("evaluate_truth"),
+    script:
+        "../../scripts/evaluate_truth.py"

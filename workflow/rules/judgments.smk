@@ -10,13 +10,13 @@ rule fetch_judgments:
         topics="results/{collection}/topics.parquet",
         source="results/{collection}/judgments.json",
         trace="results/{collection}/trace/fetch_judgments.json",
-    params:
-        settings=SETTINGS["judgments"],
-        sha256=local_judgment_digests(),
-        code=code_of("fetch_judgments"),
     log:
         "results/{collection}/logs/fetch_judgments.log",
     benchmark:
         "results/{collection}/benchmarks/fetch_judgments.tsv"
+    params:
+        settings=SETTINGS["judgments"],
+        sha256=local_judgment_digests(),
+        code=code_of("fetch_judgments"),
     script:
         "../../scripts/fetch_judgments.py"

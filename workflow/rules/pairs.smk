@@ -10,12 +10,12 @@ rule build_pairs:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
         trace="results/{collection}/trace/build_pairs.json",
-    params:
-        contributors=contributors(),
-        code=code_of("build_pairs"),
     log:
         "results/{collection}/logs/build_pairs.log",
     benchmark:
         "results/{collection}/benchmarks/build_pairs.tsv"
+    params:
+        contributors=contributors(),
+        code=code_of("build_pairs"),
     script:
         "../../scripts/build_pairs.py"

@@ -14,15 +14,15 @@ rule build_pools:
         judgments=expand("results/{{collection}}/pools/depth-{depth}.qrels", depth=DEPTHS),
         unjudged=expand("results/{{collection}}/pools/unjudged-{depth}.tsv", depth=DEPTHS),
         trace="results/{collection}/trace/build_pools.json",
+    log:
+        "results/{collection}/logs/build_pools.log",
+    benchmark:
+        "results/{collection}/benchmarks/build_pools.tsv"
     params:
         contributors=contributors(),
         depths=DEPTHS,
         measures=SETTINGS["measures"],
         code=code_of("build_pools"),
-    log:
-        "results/{collection}/logs/build_pools.log",
-    benchmark:
-        "results/{collection}/benchmarks/build_pools.tsv"
     script:
         "../../scripts/build_pools.py"
 
@@ -34,13 +34,13 @@ rule explain_judgments:
     output:
         explanation="results/{collection}/explanation.json",
         trace="results/{collection}/trace/explain_judgments.json",
-    params:
-        pooled={run: row.pooled for run, row in RUNS.items()},
-        sheet_says_pooled=AUDIT.sheet_says_pooled,
-        code=code_of("explain_judgments"),
     log:
         "results/{collection}/logs/explain_judgments.log",
     benchmark:
         "results/{collection}/benchmarks/explain_judgments.tsv"
+    params:
+        pooled={run: row.pooled for run, row in RUNS.items()},
+        sheet_says_pooled=AUDIT.sheet_says_pooled,
+        code=code_of("explain_judgments"),
     script:
         "../../scripts/explain_judgments.py"

@@ -11,6 +11,10 @@ rule estimate_removal:
         removal="results/{collection}/removal.parquet",
         queries="results/{collection}/removal-queries.parquet",
         trace="results/{collection}/trace/estimate_removal.json",
+    log:
+        "results/{collection}/logs/estimate_removal.log",
+    benchmark:
+        "results/{collection}/benchmarks/estimate_removal.tsv"
     params:
         contributors=contributors(),
         measures=SETTINGS["measures"],
@@ -19,9 +23,5 @@ rule estimate_removal:
         nominal=SETTINGS["pool"].get("depth"),
         variant=SETTINGS["removal"]["variant"],
         code=code_of("estimate_removal"),
-    log:
-        "results/{collection}/logs/estimate_removal.log",
-    benchmark:
-        "results/{collection}/benchmarks/estimate_removal.tsv"
     script:
         "../../scripts/estimate_removal.py"

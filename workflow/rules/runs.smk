@@ -10,15 +10,15 @@ rule normalize_run:
         run="results/{collection}/runs/{run}.parquet",
         notes="results/{collection}/runs/{run}.json",
         trace="results/{collection}/trace/normalize_run/{run}.json",
+    log:
+        "results/{collection}/logs/normalize_run/{run}.log",
+    benchmark:
+        "results/{collection}/benchmarks/normalize_run/{run}.tsv"
     params:
         sha256=run_digest,
         format=run_format,
         ranking=SETTINGS["ranking"],
         reading=SETTINGS["reading"],
         code=code_of("normalize_run"),
-    log:
-        "results/{collection}/logs/normalize_run/{run}.log",
-    benchmark:
-        "results/{collection}/benchmarks/normalize_run/{run}.tsv"
     script:
         "../../scripts/normalize_run.py"

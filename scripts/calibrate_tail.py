@@ -1,0 +1,28 @@
+"""Test the estimate of the tail on judgments cut to a shallower pool, many times."""
+
+import pyarrow as pa
+
+from job import job
+from poolaudit import calibration, pairs, tail
+from poolaudit.files import write_table
+from poolaudit.measures import levels_of
+
+with job(snakemake) as log:
+    params, output = snakemake.params, snakemake.output
+    settings = tail.TailSettings(**params.settings)
+    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    levels = levels_of(params.measures)
+    rows = calibration.held_back(all_pairs, settings.beyond)
+    frame = tail.stratify(all_pairs, rows, settings.size, settings.design)
+    table = calibration.calibrate(
+        frame,
+        frame.count(all_pairs.relevance, levels),
+        levels,
+        draws=settings.draws,
+        seed=settings.seed,
+        alpha=settings.alpha,
+    )
+    write_table(output.calibration, pa.Table.from_pandas(table, preserve_index=False))
+    lost = calibration.losses(all_pairs, rankings, settings.beyond, params.measures, levels[-1])
+    write_table(output.losses, pa.Table.from_pandas(lost, preserve_index=False))
+    log.info("coverage %s in %d draws", table["coverage"].tolist(), settings.draws)

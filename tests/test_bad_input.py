@@ -1,0 +1,106 @@
+"""What a user does wrong stops the workflow before any work, with one message that says how on."""
+
+import pytest
+from workflow import snakemake
+
+pytestmark = pytest.mark.workflow
+
+QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n"
+RUN = "1 Q0 d1 1 2.0 tag\n1 Q0 d2 2 1.0 tag\n2 Q0 d3 1 1.0 tag\n"
+COLLECTION = "judgments: {file: key.qrels}\nruns: sheet.tsv\nmeasures: [nDCG@10]\n"
+SHEET = "run\tpath\tpooled\nmine\tmine.run\tno\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with a small audit of one run that is in order."""
+    write(
+        tmp_path,
+        **{
+            "tiny.yaml": COLLECTION,
+            "sheet.tsv": SHEET,
+            "key.qrels": QRELS,
+            "mine.run": RUN,
+        },
+    )
+    return tmp_path
+
+
+def write(folder, **texts):
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+
+
+def refused(folder, *expected: str, collection: str = "tiny.yaml", **environment) -> str:
+    """Run the audit, see that it fails with the expected words, and return what it said."""
+    run = snakemake(folder, "report", "--config", f"collection={collection}", **environment)
+    assert run.returncode != 0, run.stdout
+    for text in expected:
+        assert text in run.stdout, run.stdout
+    assert "Traceback" not in run.stdout
+    return run.stdout
+
+
+def left_over(folder) -> list[str]:
+    """Artifacts that lie in the results after a failure."""
+    suffixes = {".parquet", ".json", ".qrels", ".tsv", ".html"}
+    files = sorted((folder / "results").rglob("*"))
+    kinds = {"logs", "benchmarks"}
+    return [p.name for p in files if p.suffix in suffixes and not kinds & set(p.parts)]
+
+
+def test_an_empty_run_sheet(folder):
+    write(folder, **{"sheet.tsv": "run\tpath\tpooled\n"})
+    refused(folder, "The run sheet lists no runs.", "sheet.tsv", "add a row")
+    assert not (folder / "results").exists()
+
+
+def test_a_missing_run_file(folder):
+    (folder / "mine.run").unlink()
+    refused(folder, "1 of 1 run files are missing.", "no file mine.run (run mine)")
+    assert not (folder / "results").exists()
+
+
+def test_a_run_name_with_a_slash(folder):
+    write(folder, **{"sheet.tsv": SHEET.replace("mine\t", "a/b\t")})
+    refused(folder, "line 2: 'a/b' cannot name a run")
+    assert not (folder / "results").exists()
+
+
+def test_an_unknown_measure(folder):
+    write(folder, **{"tiny.yaml": COLLECTION.replace("nDCG@10", "nDGC@10")})
+    refused(folder, "nDGC@10", "did you mean")
+    assert not (folder / "results").exists()
+
+
+def test_an_unknown_dataset_id(folder):
+    text = COLLECTION.replace("file: key.qrels", "ir_datasets: msmarco-pasage/trec-dl-2019/judged")
+    write(folder, **{"tiny.yaml": text})
+    refused(folder, "msmarco-pasage/trec-dl-2019/judged", "msmarco-passage/trec-dl-2019/judged")
+    assert left_over(folder) == []
+
+
+def test_a_run_that_shares_no_query_with_the_judgments(folder):
+    write(folder, **{"mine.run": "q1 Q0 d1 1 2.0 tag\n"})
+    refused(folder, "mine.run", "q1")
+    assert left_over(folder) == ["judgments.json", "judgments.parquet", "topics.parquet"]
+
+
+def test_bad_lines_are_listed_with_their_numbers(folder):
+    write(folder, **{"mine.run": RUN + "1 Q0 d4 3 high tag\n2 Q0 d5\n"})
+    refused(folder, "mine.run", "4", "high", "5")
+
+
+def test_no_network_and_nothing_in_the_cache(folder, tmp_path):
+    text = COLLECTION.replace("file: key.qrels", "ir_datasets: msmarco-passage/trec-dl-2019/judged")
+    write(folder, **{"tiny.yaml": text})
+    said = refused(
+        folder,
+        "the demo needs no download",
+        IR_DATASETS_HOME=str(tmp_path / "cache"),
+        # Nothing listens on the discard port of the loopback: every download fails at once.
+        http_proxy="http://127.0.0.1:9",
+        https_proxy="http://127.0.0.1:9",
+    )
+    assert str(tmp_path / "cache") in said
+    assert left_over(folder) == []
