@@ -118,6 +118,7 @@ def artifacts(wildcards):
         "coverage": "coverage.parquet",
         "bounds": "bounds.parquet",
         "explanation": "explanation.json",
+        "sample": "tail/sample.tsv",
         "estimate": "tail/estimate.parquet",
     }
     if POOLED:
