@@ -118,7 +118,7 @@ def artifacts(wildcards):
         "coverage": "coverage.parquet",
         "bounds": "bounds.parquet",
         "explanation": "explanation.json",
-        "sample": "tail/sample.tsv",
+        "strata": "tail/strata.parquet",
         "estimate": "tail/estimate.parquet",
     }
     if POOLED:
