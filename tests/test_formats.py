@@ -187,21 +187,7 @@ def test_no_bytes_make_a_reader_raise_anything_but_its_own_error(write, content,
             assert error.where.startswith(str(path))
 
 
-TOKENS = [
-    b"q1",
-    b"d1",
-    b"1",
-    b"2.5",
-    b"-1",
-    b"nan",
-    b"1e5",
-    b".5",
-    b"5.",
-    b"+1",
-    b"#x",
-    b"\xff",
-    b"x",
-]
+TOKENS = b"q1 d1 1 2.5 -1 nan 1e5 .5 5. +1 #x \xff x".split()
 
 
 @QUICK
