@@ -106,6 +106,14 @@ def test_a_grade_below_zero_is_open():
     assert (found.low.tolist(), found.high.tolist()) == ([-1.0], [0.0])
 
 
+def test_a_level_that_no_grade_reaches():
+    """Grades go up to 1, so x can never be relevant at level 2."""
+    pairs, rankings = tables("q: r=1", {"A": "q: x", "B": "q: r"})
+    for measure in ("P(rel=2)@1", "RR(rel=2)", "R(rel=2)@1"):
+        (found,) = exact_ranges(pairs, rankings, measure, [("A", "B")]).values()
+        assert (found.low.tolist(), found.high.tolist()) == ([0.0], [0.0])
+
+
 def test_which_measures_are_exact():
     assert all(is_exact(measure) for measure in EXACT)
     assert not any(is_exact(m) for m in ["AP(rel=2)", "Bpref", "infAP", "P(judged_only=True)@5"])

@@ -285,8 +285,10 @@ def _ranges(
     """The range of each pair; none where the measure has no bounds."""
     if is_exact(measure):
         return exact_ranges(pairs, rankings, measure, chosen.compared, depth=depth)
-    rows = bounds[bounds["measure"] == measure] if bounds is not None else ()
-    if not len(rows):
+    if bounds is None:
+        return {}
+    rows = bounds[(bounds["measure"] == measure) & bounds["low"].notna()]
+    if rows.empty:
         return {}
     ends = {
         str(run): (of_run["low"].to_numpy(), of_run["high"].to_numpy())

@@ -90,10 +90,12 @@ def exact_ranges(
     rows = np.flatnonzero(is_open | (pairs.relevance > 0))
     if top_grade is None:
         top_grade = max(1, int(pairs.relevance.max(initial=0)))
+    # Where no grade reaches the measure's level, no judging can move anything.
+    movable = is_open[rows] & ((measure.rel or 1) <= top_grade)
     documents = _Documents(
         query=pairs.query[rows],
         grade=np.where(is_open[rows], 0, pairs.relevance[rows]),
-        is_open=is_open[rows],
+        is_open=movable,
         n_queries=len(pairs.query_ids),
         levels=np.arange(1, top_grade + 1) if measure.rel is None else np.array([measure.rel]),
     )
