@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -366,7 +366,7 @@ class _Definition:
 
     function: Callable[[View, Measure, Depth], np.ndarray]
     cutoff: Literal["required", "optional", "none"]
-    defaults: Mapping[str, object]
+    defaults: Mapping[str, Any]
 
 
 _REL = {"rel": 1}
@@ -483,13 +483,25 @@ def _own(name: str, base: str, given: dict[str, str], cutoff: int | None) -> Mea
     values = {**definition.defaults, **{key: _value(name, key, given[key]) for key in given}}
     if missing := [key for key in values if values[key] is _REQUIRED]:
         raise AuditError(f"{base} needs {missing[0]}=", found=name, expected=f"{base}(rel=1)")
-    shown = [f"{key}={values[key]!r}" for key in values if values[key] != definition.defaults[key]]
-    return Measure(
-        name=base + (f"({','.join(shown)})" if shown else "") + (f"@{cutoff}" if cutoff else ""),
-        base=base,
-        cutoff=cutoff,
-        **values,
-    )
+    return _named(base, values, cutoff)
+
+
+def _named(base: str, values: Mapping[str, Any], cutoff: int | None) -> Measure:
+    """One of the project's own measures, with its canonical name."""
+    defaults = _OURS[base].defaults
+    shown = [f"{key}={values[key]!r}" for key in values if values[key] != defaults[key]]
+    name = base + (f"({','.join(shown)})" if shown else "") + (f"@{cutoff}" if cutoff else "")
+    return Measure(name=name, base=base, cutoff=cutoff, **values)
+
+
+def at_level(measure: Measure, rel: int) -> Measure:
+    """The same measure of binary relevance, with grades from `rel` on as relevant."""
+    if measure.ours:
+        parameters = {key: getattr(measure, key) for key in _OURS[measure.base].defaults}
+        return _named(measure.base, {**parameters, "rel": rel}, measure.cutoff)
+    import ir_measures
+
+    return parse_measure(str(ir_measures.parse_measure(measure.name)(rel=rel)))
 
 
 def _value(name: str, key: str, text: str) -> int | float | bool:
