@@ -51,6 +51,12 @@ class Kind:
     mistaken: dict[int, str] = field(default_factory=dict)
 
 
+def usual_width(rows: list[list[str]]) -> int:
+    """The number of fields that most rows have; of equals the largest."""
+    widths = [len(row) for row in rows]
+    return max(set(widths), key=lambda width: (widths.count(width), width))
+
+
 def read(
     path: Path | str, kind: Kind, *, format: str | None = None, expansion: int = EXPANSION
 ) -> tuple[pa.Table, dict]:

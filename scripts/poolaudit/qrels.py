@@ -53,8 +53,7 @@ _COLUMNS = (
 
 def _recognise(rows: list[list[str]]) -> str:
     """Four fields, or five: then either strata, or sampling probabilities as the last."""
-    widths = [len(row) for row in rows]
-    width = max(set(widths), key=widths.count)
+    width = formats.usual_width(rows)
     if width == 5:
         decimals = any("." in row[4] for row in rows if len(row) == 5)
         return "prels" if decimals else "strata"

@@ -43,10 +43,9 @@ _KINDS = {
 
 
 def _recognise(rows: list[list[str]]) -> str:
-    """TREC where most lines have six fields or more, MS MARCO where they have three."""
-    widths = [min(len(row), 6) for row in rows]
-    usual = max(set(widths), key=widths.count)
-    return {6: "trec", 5: "trec", 3: "msmarco"}.get(usual, "")
+    """TREC where lines have six fields (or more, or the tag is missing), MS MARCO where three."""
+    width = formats.usual_width([row[:6] for row in rows])
+    return {6: "trec", 5: "trec", 3: "msmarco"}.get(width, "")
 
 
 RUN = formats.Kind(
