@@ -30,7 +30,9 @@ class Artifacts:
         contributions, growth: pools.parquet and pools/growth.parquet; None without pooled runs, and
             so for all that follow.
         removal, removal_queries: the tables of these names.
+        strata: tail/strata.parquet, what the judging sheet was drawn from.
         estimate, calibration, losses: the tables of tail/; the last two None without pooled runs.
+        sharing, sharing_figures: sharing.json and sharing.parquet; None without pooled runs.
         truth: measure, run, query_id, value on the true relevance; None where nobody knows it.
     """
 
@@ -47,9 +49,12 @@ class Artifacts:
     growth: pd.DataFrame | None = None
     removal: pd.DataFrame | None = None
     removal_queries: pd.DataFrame | None = None
+    strata: pd.DataFrame | None = None
     estimate: pd.DataFrame | None = None
     calibration: pd.DataFrame | None = None
     losses: pd.DataFrame | None = None
+    sharing: dict[str, Any] | None = None
+    sharing_figures: pd.DataFrame | None = None
     truth: pd.DataFrame | None = None
 
 

@@ -93,7 +93,16 @@ def local_judgment_digests():
 
 def truth_file():
     """The file that tells every relevant document; none where nobody knows them."""
-    return [local_file(path) for path in [SETTINGS["judgments"].get("truth")] if path]
+    return judgments_file("truth")
+
+
+def documents_file():
+    """The file of the documents' text; none where it is not at hand."""
+    return judgments_file("documents")
+
+
+def judgments_file(key):
+    return [local_file(path) for path in [SETTINGS["judgments"].get(key)] if path]
 
 
 def campaign_settings():
@@ -127,6 +136,8 @@ def artifacts(wildcards):
             "growth": "pools/growth.parquet",
             "removal": "removal.parquet",
             "removal_queries": "removal-queries.parquet",
+            "sharing": "sharing.json",
+            "sharing_figures": "sharing.parquet",
             "calibration": "tail/calibration.parquet",
             "losses": "tail/losses.parquet",
         }
@@ -146,7 +157,7 @@ def traces(wildcards):
     jobs += ["measure_coverage", "bound_scores", "explain_judgments"]
     jobs += ["draw_sample", "estimate_tail"]
     if POOLED:
-        jobs += ["build_pools", "estimate_removal", "calibrate_tail"]
+        jobs += ["build_pools", "estimate_removal", "calibrate_tail", "probe_sharing"]
     if truth_file():
         jobs += ["evaluate_truth"]
     folder = f"results/{wildcards.collection}/trace"

@@ -1,0 +1,33 @@
+"""Look for what the contributors of the pool share."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from job import job
+from poolaudit import pairs
+from poolaudit.documents import read_documents
+from poolaudit.files import read_json, write_json, write_table
+from poolaudit.sharing import probe
+
+with job(snakemake) as log:
+    params = snakemake.params
+    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    topics = pq.read_table(snakemake.input.topics).to_pydict()
+    titles = dict(zip(topics["query_id"], topics["text"], strict=True))
+    documents = [read_documents(path) for path in snakemake.input.documents]
+    figures, summary = probe(
+        all_pairs,
+        rankings,
+        [pairs.Contributor(**row) for row in params.contributors],
+        measures=params.measures,
+        policies=params.policies,
+        primary=(params.primary["measure"], params.primary["policy"]),
+        depth=params.nominal or read_json(snakemake.input.explanation)["depth"],
+        depths=params.depths,
+        titles=titles,
+        documents=documents[0] if documents else None,
+        seed=params.seed,
+    )
+    write_table(snakemake.output.figures, pa.Table.from_pandas(figures, preserve_index=False))
+    write_json(snakemake.output.summary, summary)
+    log.info("shared bias: %s", summary["verdict"])

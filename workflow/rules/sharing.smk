@@ -1,0 +1,32 @@
+# Looks for what the contributors of the pool share, which removal cannot see.
+# Takes pairs.parquet, rankings.parquet, topics.parquet, explanation.json and the documents' text
+# where it is at hand; gives sharing.parquet and sharing.json.
+
+
+rule probe_sharing:
+    input:
+        pairs="results/{collection}/pairs.parquet",
+        rankings="results/{collection}/rankings.parquet",
+        topics="results/{collection}/topics.parquet",
+        explanation="results/{collection}/explanation.json",
+        documents=documents_file(),
+    output:
+        figures="results/{collection}/sharing.parquet",
+        summary="results/{collection}/sharing.json",
+        trace="results/{collection}/trace/probe_sharing.json",
+    params:
+        sha256=[digest_of(path) for path in documents_file()],
+        contributors=contributors(),
+        measures=SETTINGS["measures"],
+        policies=SETTINGS["policies"],
+        primary=SETTINGS["primary"],
+        depths=DEPTHS,
+        nominal=SETTINGS["pool"].get("depth"),
+        seed=SETTINGS["sharing"]["seed"],
+        code=code_of("probe_sharing"),
+    log:
+        "results/{collection}/logs/probe_sharing.log",
+    benchmark:
+        "results/{collection}/benchmarks/probe_sharing.tsv"
+    script:
+        "../../scripts/probe_sharing.py"
