@@ -13,7 +13,7 @@ from poolaudit.files import write_json
 
 @contextmanager
 def job(snakemake) -> Iterator[logging.Logger]:
-    """Run a job: its log goes to its log file, its trace is written when it has succeeded.
+    """Run a job: log it to its file and the terminal, and leave a trace when it has succeeded.
 
     An AuditError is shown as its message alone, on the terminal and in the log; anything else is a
     fault of the program and keeps its traceback, in the log too.
@@ -23,6 +23,9 @@ def job(snakemake) -> Iterator[logging.Logger]:
     file = logging.FileHandler(snakemake.log[0], mode="w", encoding="utf-8")
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(file)
+    terminal = logging.StreamHandler()
+    terminal.setFormatter(logging.Formatter(f"{_name(snakemake)}: %(message)s"))
+    log.addHandler(terminal)
     logging.captureWarnings(True)
     logging.getLogger("py.warnings").addHandler(file)
     try:
@@ -30,11 +33,16 @@ def job(snakemake) -> Iterator[logging.Logger]:
         _leave_trace(snakemake)
     except AuditError as error:
         log.error("%s", error)
-        print(f"\n{snakemake.rule}: {error}\n", file=sys.stderr)
         sys.exit(1)
     except Exception:
         log.exception("%s failed", snakemake.rule)
         raise
+
+
+def _name(snakemake) -> str:
+    """The rule, and the run or policy that this job is about."""
+    about = [value for name, value in snakemake.wildcards.items() if name != "collection"]
+    return " ".join([snakemake.rule, *about])
 
 
 def _leave_trace(snakemake) -> None:
