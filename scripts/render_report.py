@@ -3,7 +3,8 @@
 from job import job
 from poolaudit import artifacts, charts, page
 from poolaudit.files import write_json, write_text
-from poolaudit.summary import Subject, summarise
+from poolaudit.subject import Subject
+from poolaudit.summary import summarise
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output

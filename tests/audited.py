@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import literal
+from poolaudit import calibration, tail
 from poolaudit.artifacts import Artifacts
 from poolaudit.bounds import bounds
 from poolaudit.cells import cells
@@ -18,8 +19,10 @@ from poolaudit.measures import levels_of, parse_measures
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
 from poolaudit.policies import coverage, evaluate
 from poolaudit.pools import contributions, found_by_depth
+from poolaudit.rehearsal import rehearse
 from poolaudit.removal import leave_out_uniques
-from poolaudit.summary import Subject
+from poolaudit.subject import Subject
+from poolaudit.summary_of_pool import ESTIMATE
 
 QRELS = """
     q1: d1=2 d2=0 d3=1
@@ -100,6 +103,7 @@ def subject(
         },
         **_scores(pairs, rankings, measures, policies, depths if pooled else ()),
         **(_pools(pairs, rankings, contributors, measures, policies, depths) if pooled else {}),
+        **_tail(pairs, rankings, measures, truth, pooled),
         truth=_true_scores(truth, contributors, tables, measures) if truth else None,
     )
     settings = {
@@ -109,6 +113,7 @@ def subject(
         "pool": {"depth": 2, "depths": list(depths)},
         "bounds": {"depth": 2},
         "removal": {"variant": "all"},
+        "tail": {"beyond": 1, "depth": 3, "design": "total"},
         "assessors": "not stated",
     }
     rows = [
@@ -180,6 +185,32 @@ def _pools(
         "removal": removal,
         "removal_queries": by_query,
     }
+
+
+def _tail(
+    pairs: Pairs, rankings: Rankings, measures: Sequence[str], truth: str | None, pooled: bool
+) -> dict[str, pd.DataFrame]:
+    """Samples of everything, so that estimates are exact."""
+    levels, settings = levels_of(measures), tail.TailSettings(beyond=1, depth=3, size=99, draws=2)
+    judged = pairs.relevance
+    frame = tail.stratify(pairs, tail.population(pairs, judged, 3), settings.size)
+    made = {"strata": tail.draw(pairs, frame)[1]}
+    cases = {}
+    if pooled:
+        rows = calibration.held_back(pairs, 1)
+        cases["calibration"] = (rows, pairs.grades(1), judged)
+        held = tail.stratify(pairs, rows, settings.size)
+        relevant = held.count(judged, levels)
+        made["calibration"] = calibration.calibrate(held, relevant, levels, draws=2)
+        made["losses"] = calibration.losses(pairs, rankings, 1, measures)
+    if truth:
+        known = literal.grades(pairs, truth)
+        cases["truth"] = (tail.population(pairs, judged, 3), judged, np.maximum(known, 0))
+    estimates = [
+        rehearse(pairs, *case, levels, settings).assign(tail=name) for name, case in cases.items()
+    ]
+    nothing = pd.DataFrame(columns=["scope", *ESTIMATE])
+    return made | {"estimate": pd.concat(estimates) if estimates else nothing}
 
 
 def _true_scores(

@@ -70,6 +70,8 @@ def _all(audit: Mapping[str, Any]) -> Iterator[Chart]:
         yield scores_by_depth(audit)
     if audit["removal"] and audit["removal"]["kinds"]:
         yield removal(audit)
+    if audit["tail"]["losses"]:
+        yield losses(audit)
     if audit["truth"]:
         yield truth(audit)
 
@@ -216,6 +218,38 @@ def removal(audit: Mapping[str, Any]) -> Chart:
     return Chart("removal", title, note, _spec(chart, 48 * len(kinds) + 20))
 
 
+def losses(audit: Mapping[str, Any]) -> Chart:
+    """Relevant documents lost against score lost, when the judgments are cut to the pool."""
+    measure, depth = audit["collection"]["primary"]["measure"], audit["tail"]["beyond"]
+    places = {run["run"]: _place(run["pooled"]) for run in audit["runs"]}
+    rows = [
+        {**row, "place": places[row["run"]]}
+        for row in audit["tail"]["losses"]
+        if row["share_lost"] is not None and row["score_lost"] is not None
+    ]
+    summed = next(row for row in audit["tail"]["proportional"] if row["measure"] == measure)
+    moved = summed["median_score_lost"]
+    title = (
+        f"Cut to the depth-{depth} pool the median run loses {summed['median_share_lost']:.0%} of "
+        f"its relevant documents, and its {measure} {'falls' if moved > 0 else 'rises'} by "
+        f"{abs(moved):.1%}."
+    )
+    points = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=50, opacity=0.75)
+        .encode(
+            x=alt.X("share_lost:Q", title="relevant documents lost").axis(format="%"),
+            y=alt.Y("score_lost:Q", title=f"{measure} lost (below 0: it rose)").axis(format="%"),
+            color=alt.Color("place:N", scale=_IN_POOL, title=None),
+            tooltip=_tips(
+                "run", share_lost="documents lost|.1%", score_lost=f"{measure} lost|+.1%"
+            ),
+        )
+    )
+    chart = (points + _ringed(points)).add_params(_CHOSEN)
+    return Chart("losses", title, "One point a run.", _spec(chart, 240))
+
+
 def truth(audit: Mapping[str, Any]) -> Chart:
     """Measured against true scores."""
     measure = audit["collection"]["primary"]["measure"]
@@ -257,9 +291,7 @@ def truth(audit: Mapping[str, Any]) -> Chart:
         .mark_line(color=QUIET, strokeDash=[4, 4], strokeWidth=1)
         .encode(x="true:Q", y="measured:Q")
     )
-    chosen = _only_chosen(points).mark_point(filled=False, size=260, strokeWidth=2.5, color=CHOSEN)
-    chosen = chosen.encode(color=alt.value(CHOSEN), shape=alt.value("circle"))
-    chart = (diagonal + points + chosen).add_params(_CHOSEN)
+    chart = (diagonal + points + _ringed(points)).add_params(_CHOSEN)
     note = "Above the dashed line a run is overstated by the judgments, below it understated."
     return Chart("truth", title, note, _spec(chart, 340))
 
@@ -283,6 +315,12 @@ def _bring_out(lines: alt.Chart) -> alt.LayerChart:
     """Lines, and the chosen run's once more on top."""
     chosen = _only_chosen(lines).mark_line(strokeWidth=3.5, point=alt.OverlayMarkDef(size=50))
     return (lines + chosen.encode(color=alt.value(CHOSEN))).add_params(_CHOSEN)
+
+
+def _ringed(points: alt.Chart) -> alt.Chart:
+    """The chosen run's point with a ring around it."""
+    ring = _only_chosen(points).mark_point(filled=False, size=260, strokeWidth=2.5)
+    return ring.encode(color=alt.value(CHOSEN), shape=alt.value("circle"))
 
 
 def _tips(*plain: str, **titled: str) -> list[alt.Tooltip]:

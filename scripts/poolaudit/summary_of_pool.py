@@ -1,0 +1,171 @@
+"""The pool in the report: its depth, what its contributors carry, and its tail."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from poolaudit.calibration import proportional
+from poolaudit.rank_correlation import competition_ranks, kendall_tau, tau_ap
+from poolaudit.removal import CANNOT_SEE
+from poolaudit.subject import Subject, number, primary_removal, records, share
+
+KINDS = ("run", "group", "family", "type")
+ESTIMATE = (
+    *("tail", "level", "population", "sampled", "relevant", "estimate", "low", "high"),
+    *("truth", "judged_relevant", "completeness", "completeness_low", "completeness_high"),
+)
+
+
+def depth(subject: Subject) -> dict[str, Any] | None:
+    """What each depth of the pool costs, finds and changes."""
+    if subject.made.growth is None:
+        return None
+    growth = subject.made.growth
+    growth = growth[growth["level"] == subject.level]
+    depths = subject.settings["pool"]["depths"]
+    scores = subject.primary_means
+    return {
+        "nominal": nominal_depth(subject),
+        "steps": [
+            {
+                "depth": int(row.depth),
+                "pooled": int(row.pooled),
+                "judged": int(row.judged),
+                "relevant": int(row.relevant),
+                "new_pairs": int(row.new_pairs),
+                "new_judged": int(row.new_judged),
+                "new_relevant": int(row.new_relevant),
+            }
+            for row in growth.itertuples()
+        ],
+        "depths": depths,
+        "scores": [
+            {"run": run, "depth": depth, "value": number(scores.loc[run, depth])}
+            for run in scores.index
+            for depth in depths
+        ],
+        "order": _order_by_depth(subject),
+        "coverage": _coverage_by_depth(subject),
+    }
+
+
+def nominal_depth(subject: Subject) -> int:
+    """The depth that was judged: what the settings say, else what explains the judgments best."""
+    depths = subject.settings["pool"]
+    return depths.get("depth") or subject.made.explanation["depth"] or max(depths["depths"])
+
+
+def _order_by_depth(subject: Subject) -> list[dict[str, Any]]:
+    """For each measure and depth: how far the runs are in the order of all judgments."""
+    table = subject.means[subject.means["policy"] == subject.policy]
+    rows = []
+    for measure in subject.measures:
+        wide = table[table["measure"] == measure].pivot(index="run", columns="depth", values="mean")
+        whole = wide[np.nan].to_numpy()
+        ranks = competition_ranks(whole)
+        for depth in subject.settings["pool"]["depths"]:
+            cut = wide[depth].to_numpy()
+            moved = np.abs(competition_ranks(cut) - ranks)
+            rows.append(
+                {
+                    "measure": measure,
+                    "depth": depth,
+                    "tau": number(kendall_tau(whole, cut)),
+                    "tau_ap": number(tau_ap(whole, cut)),
+                    "largest_move": None if np.isnan(moved).all() else int(np.nanmax(moved)),
+                    "mean_change": number(np.nanmean(cut - whole)),
+                }
+            )
+    return rows
+
+
+def _coverage_by_depth(subject: Subject) -> list[dict[str, Any]]:
+    """The judged share of what pooled and other runs return above each cutoff, by pool depth."""
+    pooled = {c["run"]: c["pooled"] for c in subject.contributors}
+    table = subject.made.coverage
+    table = table.assign(pooled=table["run"].astype(str).map(pooled))
+    sums = table.groupby(["pooled", "cutoff", "depth"], observed=True, dropna=False)
+    sums = sums[["retrieved", "judged"]].sum()
+    return [
+        {
+            "pooled": bool(in_pool),
+            "cutoff": int(cutoff),
+            "depth": None if math.isnan(depth) else int(depth),
+            "judged": share(row["judged"], row["retrieved"]),
+        }
+        for (in_pool, cutoff, depth), row in sums.iterrows()
+    ]
+
+
+def removal(subject: Subject) -> dict[str, Any] | None:
+    """What leaving contributors out does to their own scores."""
+    if subject.made.removal is None:
+        return None
+    table = subject.made.removal
+    whole = table[table["depth"].isna() & (table["policy"] == subject.policy)]
+    primary = primary_removal(subject)
+    if table.empty:
+        return {"cannot_see": CANNOT_SEE, "kinds": [], "contributors": []}
+    columns = [
+        *("kind", "left_out", "run", "pooled", "score", "score_without", "change"),
+        *("relative_change", "change_low", "change_high", "queries_changed", "deep_relative"),
+        *("rank", "rank_without", "tau", "unique", "unique_relevant"),
+    ]
+    return {
+        "cannot_see": CANNOT_SEE,
+        "kinds": [
+            _of_kind(whole[(whole["kind"] == kind) & (whole["measure"] == measure)], kind, measure)
+            for measure in subject.measures
+            for kind in KINDS
+            if (whole["kind"] == kind).any()
+        ],
+        "contributors": records(primary[columns]),
+    }
+
+
+def _of_kind(table: pd.DataFrame, kind: str, measure: str) -> dict[str, Any]:
+    """The removals of one kind and measure in a few numbers; means and largest over pooled runs."""
+    pooled = table[table["pooled"]]
+    relative = pooled["relative_change"].astype(float)
+    at = relative.abs().idxmax() if relative.notna().any() else None
+    deep = pooled["deep_relative"].astype(float)
+    return {
+        "kind": kind,
+        "measure": measure,
+        "contributors": int(table["left_out"].nunique()),
+        "mean": number(relative.mean()),
+        "mean_absolute": number(relative.abs().mean()),
+        "largest": None if at is None else number(relative[at]),
+        "largest_run": None if at is None else str(pooled["run"][at]),
+        "largest_left_out": None if at is None else str(pooled["left_out"][at]),
+        "deep_mean": number(deep.mean()),
+        "deep_largest": number(deep[deep.abs().idxmax()]) if deep.notna().any() else None,
+        "lowest_tau": number(table["tau"].astype(float).min()),
+    }
+
+
+def tail(subject: Subject) -> dict[str, Any]:
+    """What the sampled estimate says of the tails whose grades are known, and how it was tested."""
+    made, settings = subject.made, subject.settings["tail"]
+    totals = made.estimate[made.estimate["scope"] == "total"]
+    return {
+        "beyond": settings["beyond"],
+        "depth": settings["depth"],
+        "design": settings["design"],
+        "sheet": None
+        if made.strata is None
+        else {
+            "population": int(made.strata["population"].sum()),
+            "sampled": int(made.strata["sampled"].sum()),
+        },
+        "estimates": records(totals[list(ESTIMATE)]),
+        "calibration": None if made.calibration is None else records(made.calibration),
+        "proportional": None if made.losses is None else records(proportional(made.losses)),
+        "losses": None
+        if made.losses is None
+        else records(made.losses[made.losses["measure"] == subject.primary.name]),
+    }
