@@ -7,7 +7,9 @@ import gzip
 import io
 import json
 import lzma
+import re
 from collections import Counter
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -446,3 +448,38 @@ def test_rows_of_other_kinds_of_files_have_their_own_expectations(write):
     assert "lines of six fields are usually a run" in text
     for layout in QRELS.layouts.values():
         assert layout.example in text
+
+
+# The table of cases
+
+
+def tests_in(module) -> set[str]:
+    """The tests of a module, as name and, for parameters with ids, as name[id]."""
+    names = set()
+    for name, test in vars(module).items():
+        if name.startswith("test_"):
+            names.add(name)
+            for mark in getattr(test, "pytestmark", []):
+                cases = mark.args[1] if mark.name == "parametrize" else []
+                names |= {f"{name}[{case.id}]" for case in cases if hasattr(case, "id")}
+    return names
+
+
+def test_the_table_of_cases_names_every_test_and_no_other():
+    import test_formats
+    import test_qrels
+    import test_runs
+
+    tests = tests_in(test_formats) | tests_in(test_runs) | tests_in(test_qrels)
+    text = (Path(__file__).parents[1] / "docs" / "reading.md").read_text()
+    columns = [name for kind in (RUN, QRELS) for column in kind.columns for name in column.names]
+    assert {f"`{name}`" for name in columns} <= set(re.findall("`[^`]+`", text))
+    named = set(re.findall(r"`(test_[^`]+)`", text))
+    assert named - tests == set()
+    untold = {name for name in tests - named if "[" not in name and f"`{name}[" not in text}
+    assert untold == {
+        "test_reading_a_run_does_not_import_pandas",
+        "test_real_datasets_are_fetched_from_the_cache",
+        "test_the_judgments_of_trec_8_are_read",
+        "test_the_table_of_cases_names_every_test_and_no_other",
+    }

@@ -21,7 +21,7 @@ from poolaudit.lines import Layout, read_block
 from poolaudit.streams import EXPANSION, Stream, texts_of_lines
 from poolaudit.tables import Column
 
-LOOKED_AT = 100
+LOOKED_AT = 50
 
 _TABLE_LINES = {
     "csv": "a header that names the columns, then lines with as many fields",
@@ -123,7 +123,7 @@ def recognise(
     """
     if format == "parquet" or (format is None and head.startswith(b"PAR1")):
         return "parquet", ""
-    lines = head[: 1 << 16].replace(b"\r", b"\n").split(b"\n", 10 * LOOKED_AT)
+    lines = head[: 1 << 16].replace(b"\r", b"\n").split(b"\n", 2 * LOOKED_AT)
     lines = [line.decode("utf-8", "replace") for line in lines if line.strip()][:LOOKED_AT]
     first = lines[0] if lines else ""
     separator = tables.separator_of(first, kind.columns)

@@ -38,24 +38,22 @@ def _compression(start: bytes) -> str | None:
     return next((name for magic, name in _COMPRESSIONS.items() if start.startswith(magic)), None)
 
 
-class _Hashed(io.RawIOBase):
+class _Hashed:
     """A file whose every byte read goes into a SHA-256."""
 
-    def __init__(self, file: io.RawIOBase) -> None:
+    closed = False
+
+    def __init__(self, file: io.FileIO) -> None:
         self._file, self.digest, self.size = file, hashlib.sha256(), 0
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        count = self._file.readinto(buffer)
-        self.digest.update(memoryview(buffer)[:count])
-        self.size += count
-        return count
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self.digest.update(data)
+        self.size += len(data)
+        return data
 
     def close(self) -> None:
         self._file.close()
-        super().close()
 
 
 class Stream:
@@ -79,8 +77,10 @@ class Stream:
         self.path = Path(path)
         self._unpacked = 0
         try:
-            self._raw = _Hashed(self.path.open("rb", buffering=0))
+            file = self.path.open("rb", buffering=0)
             self._size = self.path.stat().st_size
+            self.compression = _compression(file.read(16))
+            file.seek(0)
         except OSError as error:
             raise self._error(
                 "the file cannot be opened",
@@ -88,15 +88,11 @@ class Stream:
                 todo="correct the path, or the permissions of the file",
             ) from None
         self._limit = max(HARMLESS, expansion * self._size)
-        file = io.BufferedReader(self._raw, min(BLOCK, max(self._size, 16)))
-        start = file.peek(16)
-        self.compression = _compression(start)
+        self._file = self._raw = _Hashed(file)
         if self.compression == "xz":
-            self._file = lzma.LZMAFile(file)  # noqa: SIM115
+            self._file = lzma.LZMAFile(self._raw)  # noqa: SIM115
         elif self.compression:
-            self._file = pa.CompressedInputStream(pa.PythonFile(file, "r"), self.compression)
-        else:
-            self._file = file
+            self._file = pa.CompressedInputStream(pa.PythonFile(self._raw, "r"), self.compression)
         start = self._read()
         self.head = start.removeprefix(_BYTE_ORDER_MARK)
         self.byte_order_mark = start != self.head
