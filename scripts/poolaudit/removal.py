@@ -9,7 +9,7 @@ each reduced judgment set, so ranks and rank correlations are exact.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from poolaudit.measures import Measure, parse_measures
 from poolaudit.pairs import KINDS, UNJUDGED, Contributor, Pairs, Rankings
 from poolaudit.policies import evaluate
 from poolaudit.rank_correlation import competition_ranks, kendall_tau, tau_ap
-from poolaudit.reduced import Reductions, Rescored, Whole, rescore
+from poolaudit.reduced import RELEVANT, Reductions, Whole, reach, rescore
 from poolaudit.routes import Routes
 
 CANNOT_SEE = (
@@ -35,9 +35,6 @@ DEEP_QUERIES = 10
 FEWEST_CHANGED = 10
 LEVEL = 0.95
 RESAMPLES = 1000
-# What these measures make of a document that is judged nonrelevant and of one that is not judged
-# is the same, as long as unjudged documents count as nonrelevant.
-_BLIND_TO_NONRELEVANT = frozenset({"nDCG", "NCG", "P", "R", "AP", "RR", "Success", "RBP"})
 _TOLERANCE = 1e-12
 
 
@@ -84,9 +81,7 @@ def uniques(pairs: Pairs, kind: str, depth: int) -> Reductions:
         )
     alone = pairs.in_pool(depth) & (holders.next_best > depth) & (holders.best >= 0)
     pair = np.flatnonzero(alone & (pairs.relevance != UNJUDGED))
-    owner = holders.best[pair].astype(np.int64)
-    order = np.argsort(owner, kind="stable")
-    return Reductions(pair[order], owner[order])
+    return Reductions(len(holders.names), pair, holders.best[pair].astype(np.int64))
 
 
 def leave_out_uniques(
@@ -159,8 +154,9 @@ def leave_out_uniques(
         ]
         if depth is None and routes is not None:
             absences.append(_absence_of_routes(routes, rankings.runs))
-        for plan in _plans(pairs, rankings, grades, measures, policies, variant):
-            before = _Before.of(plan, pairs)
+        whole = Whole(judged_lists(pairs, rankings, grades), grades)
+        for plan in _plans(measures, policies, variant):
+            before = _Before.of(plan, whole, pairs)
             for absence in absences:
                 _leave_out(pairs, before, absence, depth, ranks, weights, by_contributor, by_query)
     table = by_contributor.table(KEY)
@@ -203,50 +199,26 @@ def _absence_of_routes(routes: Routes, runs: Sequence[str]) -> _Absence:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Measures that are scored together: under one policy and over the same lists.
+    """Measures that are scored together: under one policy, and changed by the same documents.
 
     Attributes:
         policy, measures: what is scored.
-        whole: the lists and the judgment set.
         level: the removed documents that count have this grade or a higher one; None: all count.
     """
 
     policy: str
     measures: tuple[Measure, ...]
-    whole: Whole
     level: int | None
 
 
-def _plans(
-    pairs: Pairs,
-    rankings: Rankings,
-    grades: np.ndarray,
-    measures: Sequence[Measure],
-    policies: Sequence[str],
-    variant: str,
-) -> list[_Plan]:
-    """What to score over which lists: relevant documents alone where others make no difference."""
-    relevant = np.where(grades >= 1, grades, np.int16(UNJUDGED))
-    of_relevant = Whole(judged_lists(pairs, rankings, relevant), relevant)
-    of_all = Whole(judged_lists(pairs, rankings, grades), grades)
-    plans = []
+def _plans(measures: Sequence[Measure], policies: Sequence[str], variant: str) -> list[_Plan]:
+    plans: dict[tuple, list[Measure]] = defaultdict(list)
     for policy in policies:
-        blind = [m for m in measures if policy == "nonrelevant" and _is_blind(m)]
-        others = [m for m in measures if m not in blind]
-        if blind:
-            plans.append(_Plan(policy, tuple(blind), of_relevant, 1))
-        if variant == "all" and others:
-            plans.append(_Plan(policy, tuple(others), of_all, None))
-        if variant == "relevant":
-            for level in sorted({_level(m) for m in others}):
-                of_level = tuple(m for m in others if _level(m) == level)
-                plans.append(_Plan(policy, of_level, of_all, level))
-    return plans
-
-
-def _is_blind(measure: Measure) -> bool:
-    """It cannot tell a document judged nonrelevant from one not judged and left in its place."""
-    return measure.ours and not measure.judged_only and measure.base in _BLIND_TO_NONRELEVANT
+        for measure in measures:
+            kind = reach(measure, policy)
+            level = _level(measure) if variant == "relevant" else None
+            plans[policy, kind, 1 if kind == RELEVANT else level].append(measure)
+    return [_Plan(policy, tuple(group), level) for (policy, _, level), group in plans.items()]
 
 
 def _level(measure: Measure) -> int:
@@ -259,25 +231,26 @@ class _Before:
     """The scores of one plan with nobody left out.
 
     Attributes:
-        plan: what is scored.
+        plan, whole: what is scored, and over which lists and judgments.
         values: float64[measures, runs, queries].
         means, ranks: float64[measures, runs].
         deep: int64[measures, ten], the queries with the most relevant documents.
     """
 
     plan: _Plan
+    whole: Whole
     values: np.ndarray
     means: np.ndarray
     ranks: np.ndarray
     deep: np.ndarray
 
     @classmethod
-    def of(cls, plan: _Plan, pairs: Pairs) -> _Before:
-        whole = plan.whole
+    def of(cls, plan: _Plan, whole: Whole, pairs: Pairs) -> _Before:
         values = evaluate(whole.lists, whole.grades, plan.measures, plan.policy).values
         means = _mean(values)
         return cls(
             plan=plan,
+            whole=whole,
             values=values,
             means=means,
             ranks=np.array([competition_ranks(scores) for scores in means]),
@@ -304,66 +277,110 @@ def _leave_out(
     """Leave each contributor of a kind out in turn, and note what became of its runs."""
     plan, grades, removed = before.plan, pairs.relevance, absence.reductions
     counted = removed if plan.level is None else removed.only(grades >= plan.level)
-    wanted = None if ranks else absence.own
-    rescored = rescore(plan.whole, counted, before.values, plan.measures, plan.policy, wanted)
-    shape = len(absence.names), len(pairs.query_ids)
-    unique = _count_by_query(pairs, removed, shape)
+    owner, run = np.nonzero(absence.own)
+    old = before.values[:, run]
+    new, orders = _score_without(before, counted, absence.own, ranks)
+
+    unique = _count_by_query(pairs, removed)
     relevant = np.array(
-        [_count_by_query(pairs, removed.only(grades >= _level(m)), shape) for m in plan.measures]
+        [_count_by_query(pairs, removed.only(grades >= _level(m))) for m in plan.measures]
     )
     names = np.array([measure.name for measure in plan.measures], object)
-    run_names = np.array(plan.whole.lists.runs, object)
-    for owner, after in _after_each(before.values, rescored, len(absence.names)):
-        runs = np.flatnonzero(absence.own[owner])
-        where = {
-            "kind": absence.kind,
-            "left_out": absence.names[owner],
-            "policy": plan.policy,
-            "depth": np.nan if depth is None else depth,
+    left_out = np.array(absence.names, object)[owner]
+    run_names = np.array(before.whole.lists.runs, object)[run]
+    where = {
+        "kind": absence.kind,
+        "policy": plan.policy,
+        "depth": np.nan if depth is None else depth,
+    }
+    by_contributor.add(
+        (len(names), len(owner)),
+        **where,
+        left_out=left_out,
+        measure=names[:, None],
+        run=run_names,
+        **_compare(old, new, before.deep, weights),
+        **orders,
+        unique=unique.sum(axis=1)[owner],
+        unique_relevant=relevant.sum(axis=2)[:, owner],
+    )
+    measure, cell, query = np.nonzero(_differ(old, new))
+    score, score_without = old[measure, cell, query], new[measure, cell, query]
+    by_query.add(
+        measure.shape,
+        **where,
+        left_out=left_out[cell],
+        measure=names[measure],
+        run=run_names[cell],
+        query_id=np.array(pairs.query_ids, object)[query],
+        score=score,
+        score_without=score_without,
+        change=score - score_without,
+        unique=unique[owner[cell], query],
+        unique_relevant=relevant[measure, owner[cell], query],
+    )
+
+
+def _score_without(
+    before: _Before, counted: Reductions, own: np.ndarray, ranks: bool
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The scores of each contributor's own runs without it, and what becomes of all ranks.
+
+    Returns:
+        float64[measures, cells, queries], a cell for each contributor and run of its own; and rank,
+        rank_without, tau, tau_ap [measures, cells], or nothing when ranks are not asked for.
+    """
+    plan, lists = before.plan, before.whole.lists
+    owner, run = np.nonzero(own)
+    cell_at = np.full(own.shape, -1)
+    cell_at[owner, run] = np.arange(len(owner))
+    new = before.values[:, run]
+    orders = _Orders(before, len(own))
+    wanted = None if ranks else own
+    for batch in rescore(before.whole, counted, plan.measures, plan.policy, wanted):
+        list_run, list_query = lists.list_run[batch.list], lists.list_query[batch.list]
+        cell = cell_at[batch.owner, list_run]
+        mine = cell >= 0
+        new[:, cell[mine], list_query[mine]] = batch.values[:, mine]
+        if ranks:
+            orders.add(batch.owner, list_run, list_query, batch.values)
+    return new, orders.of_cells(owner, run) if ranks else {}
+
+
+class _Orders:
+    """The order of all runs without each contributor; without most it is what it was."""
+
+    def __init__(self, before: _Before, n_owners: int) -> None:
+        self.before = before
+        self.ranks = np.repeat(before.ranks[:, None], n_owners, axis=1)
+        self.tau, self.tau_ap = np.ones((2, len(before.means), n_owners))
+
+    def add(
+        self, owner: np.ndarray, run: np.ndarray, query: np.ndarray, values: np.ndarray
+    ) -> None:
+        """Take in the lists that were scored again; those of an owner come all at once."""
+        owners, starts = np.unique(owner, return_index=True)
+        for who, start, stop in zip(owners, starts, [*starts[1:], len(owner)], strict=True):
+            after = self.before.values.copy()
+            after[:, run[start:stop], query[start:stop]] = values[:, start:stop]
+            means = _mean(after)
+            for i in np.flatnonzero(_differ(self.before.means, means).any(axis=1)):
+                self.ranks[i, who] = competition_ranks(means[i])
+                self.tau[i, who] = kendall_tau(self.before.means[i], means[i])
+                self.tau_ap[i, who] = tau_ap(self.before.means[i], means[i])
+
+    def of_cells(self, owner: np.ndarray, run: np.ndarray) -> dict[str, np.ndarray]:
+        return {
+            "rank": self.before.ranks[:, run],
+            "rank_without": self.ranks[:, owner, run],
+            "tau": self.tau[:, owner],
+            "tau_ap": self.tau_ap[:, owner],
         }
-        by_contributor.add(
-            (len(names), len(runs)),
-            **where,
-            measure=names[:, None],
-            run=run_names[runs],
-            **_compare(before, after, runs, weights),
-            **(_compare_orders(before, after, runs) if ranks else {}),
-            unique=unique[owner].sum(),
-            unique_relevant=relevant[:, owner].sum(axis=1)[:, None],
-        )
-        measure, run, query = np.nonzero(_differ(before.values[:, runs], after[:, runs]))
-        run = runs[run]
-        score, score_without = before.values[measure, run, query], after[measure, run, query]
-        by_query.add(
-            measure.shape,
-            **where,
-            measure=names[measure],
-            run=run_names[run],
-            query_id=np.array(pairs.query_ids, object)[query],
-            score=score,
-            score_without=score_without,
-            change=score - score_without,
-            unique=unique[owner, query],
-            unique_relevant=relevant[measure, owner, query],
-        )
 
 
-def _after_each(
-    values: np.ndarray, rescored: Iterator[Rescored], n_owners: int
-) -> Iterator[tuple[int, np.ndarray]]:
-    """All scores after each owner was left out; owners that take nothing away change nothing."""
-    change = next(rescored, None)
-    for owner in range(n_owners):
-        after = values
-        if change is not None and change.owner == owner:
-            after = values.copy()
-            after[:, :, change.queries] = change.values
-            change = next(rescored, None)
-        yield owner, after
-
-
-def _count_by_query(pairs: Pairs, removed: Reductions, shape: tuple[int, int]) -> np.ndarray:
+def _count_by_query(pairs: Pairs, removed: Reductions) -> np.ndarray:
     """int64[owners, queries]: the pairs that leave with each owner."""
+    shape = removed.n_owners, len(pairs.query_ids)
     cell = removed.owner * shape[1] + pairs.query[removed.pair]
     return np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
 
@@ -383,16 +400,15 @@ def _differ(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def _compare(
-    before: _Before, after: np.ndarray, runs: np.ndarray, weights: np.ndarray
+    old: np.ndarray, new: np.ndarray, deep: np.ndarray, weights: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """What a removal makes of some runs' scores: arrays [measures, runs]."""
-    old, new = before.values[:, runs], after[:, runs]
+    """What removals make of scores [measures, cells, queries]: arrays [measures, cells]."""
     changed = _differ(old, new).sum(axis=2)
     low, high = _interval(old - new, changed, weights)
-    deep = before.deep[:, None, :]
-    deep_old = _mean(np.take_along_axis(old, deep, axis=2))
-    deep_new = _mean(np.take_along_axis(new, deep, axis=2))
-    score, score_without = before.means[:, runs], _mean(new)
+    score, score_without = _mean(old), _mean(new)
+    deep_score, deep_without = (
+        _mean(np.take_along_axis(values, deep[:, None, :], axis=2)) for values in (old, new)
+    )
     return {
         "score": score,
         "score_without": score_without,
@@ -403,10 +419,10 @@ def _compare(
         "queries": (~np.isnan(old)).sum(axis=2),
         "queries_without": (~np.isnan(new)).sum(axis=2),
         "queries_changed": changed,
-        "deep_score": deep_old,
-        "deep_without": deep_new,
-        "deep_change": deep_old - deep_new,
-        "deep_relative": _relative(deep_old, deep_new),
+        "deep_score": deep_score,
+        "deep_without": deep_without,
+        "deep_change": deep_score - deep_without,
+        "deep_relative": _relative(deep_score, deep_without),
     }
 
 
@@ -437,23 +453,6 @@ def _interval(
     tail = (1 - LEVEL) / 2
     bounds[:, enough] = np.quantile(means, [tail, 1 - tail], axis=0)
     return bounds[0], bounds[1]
-
-
-def _compare_orders(before: _Before, after: np.ndarray, runs: np.ndarray) -> dict[str, np.ndarray]:
-    """What a removal makes of the order of all runs: ranks [measures, runs], taus [measures, 1]."""
-    means = _mean(after)
-    tau, tau_of_top = np.ones((2, len(means), 1))
-    ranks = before.ranks.copy()
-    for i in np.flatnonzero(_differ(before.means, means).any(axis=1)):
-        ranks[i] = competition_ranks(means[i])
-        tau[i] = kendall_tau(before.means[i], means[i])
-        tau_of_top[i] = tau_ap(before.means[i], means[i])
-    return {
-        "rank": before.ranks[:, runs],
-        "rank_without": ranks[:, runs],
-        "tau": tau,
-        "tau_ap": tau_of_top,
-    }
 
 
 class _Rows:

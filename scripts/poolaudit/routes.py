@@ -38,9 +38,8 @@ class Routes:
 
     def only(self) -> Reductions:
         """The pairs that have a single route, by route: what is lost without it."""
-        single = np.bincount(self.pair)[self.pair] == 1 if len(self.pair) else self.pair == 0
-        order = np.lexsort((self.pair[single], self.route[single]))
-        return Reductions(self.pair[single][order], self.route[single][order])
+        single = np.bincount(self.pair, minlength=1)[self.pair] == 1
+        return Reductions(len(self.names), self.pair[single], self.route[single])
 
     def lost_without(self, names: Iterable[str], n_pairs: int) -> np.ndarray:
         """bool[pairs]: every route to the pair is among these, so without all of them it is lost.
