@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 
@@ -15,12 +16,14 @@ from poolaudit.comparisons import choose, compare
 from poolaudit.findings import Thresholds
 from poolaudit.flips import flips
 from poolaudit.lists import judged_lists
+from poolaudit.measures import levels_of
 from poolaudit.number_verdicts import built_by_assessors
-from poolaudit.pairs import Contributor
+from poolaudit.pairs import Contributor, Pairs, Rankings
 from poolaudit.policies import coverage, evaluate_policies
 from poolaudit.removal import leave_out_uniques
 from poolaudit.tail import judged_relevant
 from poolaudit.verdicts import Evidence, decide
+from real import dl19_passage
 
 QUERIES = 7
 PLAIN = Thresholds(fewest_relevant=1, fewest_contributors=1)
@@ -52,44 +55,58 @@ def audit(
     contributors = [
         Contributor(run, run not in unpooled, (groups or {}).get(run)) for run in sorted(runs)
     ]
+    return judge(
+        *(pairs, rankings, contributors, (measure, *measures)),
+        policy=policy,
+        baseline=baseline,
+        pool_depth=pool_depth,
+        assessors=assessors,
+        thresholds=thresholds,
+    )
+
+
+def judge(
+    pairs: Pairs,
+    rankings: Rankings,
+    contributors: list[Contributor],
+    measures: tuple[str, ...],
+    *,
+    policy: str,
+    baseline: str | None,
+    pool_depth: int | None,
+    assessors: str,
+    thresholds: Thresholds,
+) -> dict:
     lists = judged_lists(pairs, rankings)
-    measures = (measure, *measures)
-    found = evaluate_policies(
-        lists, pairs.relevance, measures, ("nonrelevant", "condense", "restrict")
-    )
-    cutoffs = [1, 5, 100]
-    counts = dict(
-        zip(
-            ("retrieved", "judged", "unjudged"),
-            coverage(lists, pairs.relevance, cutoffs),
-            strict=True,
-        )
-    )
-    axes = {"cutoff": cutoffs, "run": lists.runs, "query_id": lists.query_ids}
+    policies = ("nonrelevant", "condense", "restrict")
+    found = evaluate_policies(lists, pairs.relevance, measures, policies)
+    cutoffs = [1, 5, 10, 100]
+    counted = coverage(lists, pairs.relevance, cutoffs)
+    counts = dict(zip(("retrieved", "judged", "unjudged"), counted, strict=True))
+    axes = {"run": lists.runs, "query_id": lists.query_ids}
     limits = bounds(pairs, rankings, measures)
-    ends = {end: getattr(limits, end) for end in ("low", "high", "own_low", "own_high")}
+    bounded = {name: getattr(limits, name) for name in ("low", "high", "own_low", "own_high")}
     removal = None
-    if len(runs) - len(unpooled) > 1:
+    if sum(c.pooled for c in contributors) > 1:
         removal, _ = leave_out_uniques(
-            pairs, rankings, contributors, measures, (policy,), nominal=pool_depth
+            pairs, rankings, contributors, measures, (policy,), nominal=pool_depth, ranks=False
         )
     evidence = Evidence(
         evaluations=found,
         policy=policy,
-        coverage=cells(axes, counts).to_pandas().assign(depth=np.nan),
-        bounds=cells(
-            {"measure": limits.measures, "run": limits.runs, "query_id": limits.query_ids}, ends
-        ).to_pandas(),
+        coverage=cells({"cutoff": cutoffs, **axes}, counts).to_pandas().assign(depth=np.nan),
+        bounds=cells({"measure": limits.measures, **axes}, bounded).to_pandas(),
         removal=removal,
-        relevant=judged_relevant(pairs, pairs.relevance, [1, 2]),
+        relevant=judged_relevant(pairs, pairs.relevance, levels_of(measures)),
         contributors=contributors,
         pool_depth=pool_depth,
         assessors=assessors,
     )
+    measure = measures[0]
     chosen = choose(next(e for e in found if e.policy == policy), measure, baseline)
     compared = compare(pairs, rankings, found, chosen, measure=measure, policy=policy)
-    turned = flips(pairs, rankings, compared, draws=200)
-    return decide(evidence, measure, chosen, compared, turned, thresholds)
+    drawn = flips(pairs, rankings, compared, draws=200)
+    return decide(evidence, measure, chosen, compared, drawn, thresholds)
 
 
 def number(found: dict, run: str, measure: str = "P@5") -> dict:
@@ -368,3 +385,43 @@ class TestShapes:
         again = audit(QRELS, {**POOLED, "D": every_query("r x y z n")}, measures=("infAP", "AP"))
         assert json.dumps(again, sort_keys=True) == text
         assert json.loads(text)["thresholds"]["unjudged"] == [0.01, 0.1, 0.5]
+
+
+@pytest.mark.real
+def test_later_runs_on_the_pool_of_dl_2019(real_data):
+    """By nDCG@10, two of the ten later runs have a tenth or more of their first ten documents
+    unjudged, and the other eight less. Six orders against the baseline are significant, and hold
+    however the unjudged documents are judged."""
+    collection = dl19_passage(real_data)
+    contributors = []
+    for sheet in ("runs.tsv", "new-runs.tsv"):
+        with (real_data / "dl19-passage" / sheet).open() as lines:
+            for row in csv.DictReader(lines, delimiter="\t"):
+                pooled = row["pooled"] == "yes"
+                contributors.append(Contributor(row["run"], pooled, row["group"]))
+    found = judge(
+        *(collection.pairs, collection.rankings, contributors, ("nDCG@10",)),
+        policy="nonrelevant",
+        baseline="bm25base_p",
+        pool_depth=10,
+        assessors="independent",
+        thresholds=Thresholds(),
+    )
+    later = {c.run for c in contributors if not c.pooled}
+    verdicts = {n["run"]: n["verdict"] for n in found["numbers"] if n["run"] in later}
+    assert {run for run, verdict in verdicts.items() if verdict == "caveat"} == {
+        "ance",
+        "colbert-e2e",
+    }
+    assert len(verdicts) == 10
+    assert set(verdicts.values()) == {"ok", "caveat"}
+    orders = {p["run"]: p for p in found["pairs"] if p["run"] in later}
+    assert {run for run, order in orders.items() if order["verdict"] == "ok"} == {
+        "colbert-e2e",
+        "monobert",
+        "monot5",
+        "splade",
+        "tct-colbert-hnp",
+        "tct-colbert-hnp-fp16",
+    }
+    assert not any(order["verdict"] == "unsafe" for order in orders.values())

@@ -128,11 +128,34 @@ class Evidence:
             )
         return found
 
+    @cached_property
+    def losses_of_pooled(self) -> dict[str, dict[str, Any]]:
+        """For each measure, what the pooled runs changed by when left out; by group where known."""
+        found = {}
+        for name in self.scores.measures:
+            losses = [loss for run in self.pooled for loss in self.losses.get((run, name), ())]
+            if not losses:
+                continue
+            kind = "group" if any(loss["kind"] == "group" for loss in losses) else "run"
+            changes = sorted(abs(x["relative_change"]) for x in losses if x["kind"] == kind)
+            found[name] = {"kind": kind, "mean": float(np.mean(changes)), "largest": changes[-1]}
+        return found
+
+    @cached_property
+    def relevant_by_level(self) -> dict[int, np.ndarray]:
+        """For each level, the judged relevant documents of each query."""
+        grouped = self.relevant.groupby("level")["judged_relevant"]
+        return {int(level): counts.to_numpy() for level, counts in grouped}
+
+    @cached_property
+    def cutoffs(self) -> list[int]:
+        """The cutoffs in the coverage table."""
+        return sorted({cutoff for _, cutoff in self.counts})
+
     def cutoff(self, measure: Measure) -> int:
         """The cutoff in the coverage table that the measure looks down to."""
-        cutoffs = sorted({cutoff for _, cutoff in self.counts})
         wanted = measure.cutoff or self.bounds_depth
-        return min(cutoffs, key=lambda cutoff: abs(cutoff - wanted))
+        return min(self.cutoffs, key=lambda cutoff: abs(cutoff - wanted))
 
 
 @dataclass(frozen=True)
@@ -209,26 +232,14 @@ class _Number:
         own = self.evidence.losses.get((self.run, self.measure.name), [])
         return max(own, key=lambda loss: abs(loss["relative_change"]), default=None)
 
-    @cached_property
+    @property
     def losses_of_pooled(self) -> dict[str, Any] | None:
-        """What the pooled runs changed by when they were left out; by group where known."""
-        found = [
-            loss
-            for (run, measure), losses in self.evidence.losses.items()
-            if measure == self.measure.name and run in self.evidence.pooled
-            for loss in losses
-        ]
-        if not found:
-            return None
-        kind = "group" if any(loss["kind"] == "group" for loss in found) else "run"
-        changes = [abs(loss["relative_change"]) for loss in found if loss["kind"] == kind]
-        return {"kind": kind, "mean": float(np.mean(changes)), "largest": max(changes)}
+        return self.evidence.losses_of_pooled.get(self.measure.name)
 
     @cached_property
     def sparse(self) -> int:
         """Queries with few relevant documents at the level of the measure."""
-        table = self.evidence.relevant
-        counts = table["judged_relevant"][table["level"] == (self.measure.rel or 1)]
+        counts = self.evidence.relevant_by_level[self.measure.rel or 1]
         return int((counts < self.thresholds.fewest_relevant).sum())
 
     @cached_property
@@ -265,8 +276,9 @@ def judge_numbers(
     contributors = {c.run: c for c in evidence.contributors}
     found = []
     for name in evidence.scores.measures:
+        measure = parse_measure(name)
         for run in evidence.scores.runs:
-            number = _Number(evidence, thresholds, contributors[run], parse_measure(name))
+            number = _Number(evidence, thresholds, contributors[run], measure)
             findings = [*_look(number)]
             if number.share > 0:
                 findings += turned.get((run, name), ())
