@@ -227,7 +227,7 @@ class TestUnsafe:
         """40% of E's documents are unjudged, which alone would be a caveat; A has none."""
         verdict = number(self.found, "E")
         assert verdict["verdict"] == "unsafe"
-        assert "its claimed order with A (difference -0.2000) turns around" in verdict["reason"]
+        assert "its claimed order with A (difference 0.2000) turns around" in verdict["reason"]
         assert number(self.found, "A")["verdict"] == "ok"
 
     def test_an_order_that_nobody_claims_is_no_reason(self):

@@ -68,7 +68,7 @@ def turned_orders(
             for run, against in ((c.run, c.other), (c.other, c.run)):
                 text = (
                     f"its claimed order with {against} (difference "
-                    f"{c.observed.difference:+.4f}) turns around under some way of judging"
+                    f"{abs(c.observed.difference):.4f}) turns around under some way of judging"
                 )
                 found.setdefault((run, c.measure), []).append(Finding("flip", UNSAFE, text))
     return found
