@@ -79,6 +79,8 @@ def test_files_that_the_workflow_makes_need_not_exist_yet(folder):
         ("pool: {depth: 0}\n", "pool.depth (line 4): 0 is less than the minimum of 1"),
         ("runs: other.tsv\n", "the key 'runs' stands 2 times"),
         ("primary: {measure: P@5}\n", "The primary measure is not among those that are computed."),
+        ("baseline: bm52\n", "key baseline"),
+        ("verdicts: {thresholds: {flip: [1, 2]}}\n", "verdicts.thresholds.flip (line 4)"),
         ("[]: - {\n", "cannot be read as YAML"),
     ],
 )

@@ -26,7 +26,7 @@ class Artifacts:
         pairs: query_id and relevance of every pair; NaN where unjudged.
         evaluations: evaluation/<policy>.parquet, by policy.
         coverage, bounds: the tables of these names.
-        explanation, provenance: the records of these names.
+        explanation, verdicts, provenance: the records of these names.
         contributions, growth: pools.parquet and pools/growth.parquet; None without pooled runs, and
             so for all that follow.
         removal, removal_queries: the tables of these names.
@@ -44,6 +44,7 @@ class Artifacts:
     coverage: pd.DataFrame
     bounds: pd.DataFrame
     explanation: dict[str, Any]
+    verdicts: dict[str, Any]
     provenance: dict[str, Any]
     contributions: pd.DataFrame | None = None
     growth: pd.DataFrame | None = None

@@ -99,6 +99,7 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
             expected="a readable file for each row of the sheet",
             todo="correct the paths in the sheet, or runs_root in " + str(file),
         )
+    _check_baseline(settings, file, [row.run for row in rows])
     _check_local_judgments(settings, file, made)
     return Collection(file.stem, file, settings, rows, says_pooled)
 
@@ -270,6 +271,18 @@ def _runs_root(settings: Mapping[str, Any]) -> Path:
 
 def _is_made(path: Path, made: Iterable[str]) -> bool:
     return any(path.is_relative_to(folder) for folder in made)
+
+
+def _check_baseline(settings: Mapping[str, Any], file: Path, runs: list[str]) -> None:
+    baseline = settings.get("baseline")
+    if baseline is not None and baseline not in runs:
+        raise AuditError(
+            "The baseline is not in the run sheet.",
+            where=f"{file}, key baseline",
+            found=baseline,
+            expected="a run of " + settings["runs"],
+            todo=nearest(baseline, runs) or "name one of the runs, or leave the key out",
+        )
 
 
 def _check_local_judgments(settings: Mapping[str, Any], file: Path, made: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from poolaudit.comparisons import Chosen, Comparison
+from poolaudit.comparisons import Chosen, Comparison, choose, compare
 from poolaudit.findings import (
     CAVEAT,
     OK,
@@ -23,16 +23,57 @@ from poolaudit.findings import (
     policy_phrase,
     verdict,
 )
-from poolaudit.flips import Flip
+from poolaudit.flips import Flip, flips
 from poolaudit.measures import parse_measure
 from poolaudit.number_verdicts import Evidence, built_by_assessors, judge_numbers
 from poolaudit.pair_verdicts import judge_pairs, turned_orders
+from poolaudit.pairs import Pairs, Rankings
 
 VERDICTS = (OK, CAVEAT, UNSAFE)
 CANNOT_SEE = (
     "These verdicts rest on what the audited runs returned. Relevant documents that none of them "
     "found were never judged, and no verdict here can see them."
 )
+
+
+def compare_and_decide(
+    pairs: Pairs,
+    rankings: Rankings,
+    evidence: Evidence,
+    *,
+    measure: str,
+    baseline: str | None = None,
+    thresholds: Thresholds | None = None,
+    seed: int = 2019,
+) -> dict[str, Any]:
+    """Compare the runs by the primary measure, draw the chances of a flip, and decide.
+
+    Args:
+        pairs, rankings: the two tables.
+        evidence: what is known of the numbers.
+        measure: the primary measure.
+        baseline: the run that others are compared with; None: all pairs of the first ten.
+        thresholds: as in `decide`.
+        seed: of the randomisation test and of the draws.
+
+    Returns:
+        What `decide` returns.
+    """
+    chosen = choose(evidence.scores, measure, baseline)
+    depth = evidence.bounds_depth
+    comparisons = compare(
+        pairs,
+        rankings,
+        evidence.evaluations,
+        chosen,
+        measure=measure,
+        policy=evidence.policy,
+        depth=depth,
+        bounds=evidence.bounds,
+        seed=seed,
+    )
+    turned = flips(pairs, rankings, comparisons, depth=depth, seed=seed)
+    return decide(evidence, measure, chosen, comparisons, turned, thresholds)
 
 
 def decide(

@@ -127,6 +127,7 @@ def artifacts(wildcards):
         "coverage": "coverage.parquet",
         "bounds": "bounds.parquet",
         "explanation": "explanation.json",
+        "verdicts": "verdicts.json",
         "strata": "tail/strata.parquet",
         "estimate": "tail/estimate.parquet",
     }
@@ -155,7 +156,7 @@ def traces(wildcards):
     jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS), "build_pairs"]
     jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
     jobs += ["measure_coverage", "bound_scores", "explain_judgments"]
-    jobs += ["draw_sample", "estimate_tail"]
+    jobs += ["draw_sample", "estimate_tail", "decide_verdicts"]
     if POOLED:
         jobs += ["build_pools", "estimate_removal", "calibrate_tail", "probe_sharing"]
     if truth_file():

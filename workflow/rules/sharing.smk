@@ -14,6 +14,10 @@ rule probe_sharing:
         figures="results/{collection}/sharing.parquet",
         summary="results/{collection}/sharing.json",
         trace="results/{collection}/trace/probe_sharing.json",
+    log:
+        "results/{collection}/logs/probe_sharing.log",
+    benchmark:
+        "results/{collection}/benchmarks/probe_sharing.tsv"
     params:
         sha256=[digest_of(path) for path in documents_file()],
         contributors=contributors(),
@@ -24,9 +28,5 @@ rule probe_sharing:
         nominal=SETTINGS["pool"].get("depth"),
         seed=SETTINGS["sharing"]["seed"],
         code=code_of("probe_sharing"),
-    log:
-        "results/{collection}/logs/probe_sharing.log",
-    benchmark:
-        "results/{collection}/benchmarks/probe_sharing.tsv"
     script:
         "../../scripts/probe_sharing.py"

@@ -1,0 +1,39 @@
+"""Decide which numbers and which orders are ok, need a caveat or are unsafe."""
+
+import pandas as pd
+
+from job import job
+from poolaudit import pairs, tail, verdicts
+from poolaudit.comparisons import read_evaluation
+from poolaudit.files import read_json, write_json
+from poolaudit.findings import Thresholds
+from poolaudit.measures import levels_of
+from poolaudit.number_verdicts import Evidence
+
+with job(snakemake) as log:
+    params, made = snakemake.params, snakemake.input
+    all_pairs, rankings = pairs.read(made.pairs, made.rankings)
+    scores = zip(map(pd.read_parquet, made.evaluations), params.policies, strict=True)
+    evidence = Evidence(
+        evaluations=[read_evaluation(*each) for each in scores],
+        policy=params.primary["policy"],
+        coverage=pd.read_parquet(made.coverage),
+        bounds=pd.read_parquet(made.bounds),
+        removal=pd.read_parquet(made.removal[0]) if made.removal else None,
+        relevant=tail.judged_relevant(all_pairs, all_pairs.relevance, levels_of(params.measures)),
+        contributors=[pairs.Contributor(**row) for row in params.contributors],
+        pool_depth=params.nominal or read_json(made.explanation)["depth"],
+        bounds_depth=params.bounds_depth,
+        assessors=params.assessors,
+    )
+    found = verdicts.compare_and_decide(
+        all_pairs,
+        rankings,
+        evidence,
+        measure=params.primary["measure"],
+        baseline=params.baseline,
+        thresholds=Thresholds(**params.thresholds),
+        seed=params.seed,
+    )
+    write_json(snakemake.output.verdicts, found)
+    log.info("%s", found["sentence"])
