@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from poolaudit.bpref_bounds import bpref_bounds
+from poolaudit.formulas import ratio
 from poolaudit.gain_bounds import gain_bounds
 from poolaudit.judgeable import Judgeable, population
 from poolaudit.lists import JudgedLists
@@ -33,7 +34,6 @@ from poolaudit.measures import (
     View,
     compute,
     parse_measures,
-    ratio,
     running,
 )
 from poolaudit.pairs import Pairs, Rankings

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from poolaudit.formulas import ratio
 from poolaudit.judgeable import Judgeable
-from poolaudit.measures import Measure, ratio, running
+from poolaudit.measures import Measure, running
 
 
 def bpref_bounds(judgeable: Judgeable, measure: Measure) -> tuple[np.ndarray, np.ndarray]:

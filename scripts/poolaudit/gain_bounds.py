@@ -25,8 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from poolaudit.formulas import discounts, ratio
 from poolaudit.judgeable import Judgeable
-from poolaudit.measures import UNCUT, Measure, compute, discounts, ratio
+from poolaudit.measures import UNCUT, Measure, compute
 
 
 @dataclass(frozen=True)

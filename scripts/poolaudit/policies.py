@@ -25,7 +25,6 @@ from poolaudit.measures import (
     Measure,
     View,
     compute,
-    judged_within,
     parse_measures,
 )
 
@@ -208,7 +207,7 @@ def coverage(
     graded = Graded(lists, grades)
     kinds = (
         [np.minimum(cutoff, lists.length) for cutoff in cutoffs],
-        [judged_within(graded, cutoff) for cutoff in cutoffs],
+        [graded.judged_within(cutoff) for cutoff in cutoffs],
     )
     retrieved, judged = (np.array([lists.spread(c) for c in kind], np.int32) for kind in kinds)
     return retrieved, judged, retrieved - judged
