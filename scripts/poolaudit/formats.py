@@ -159,7 +159,7 @@ def _read(
     if format == "parquet":
         table, names = tables.read_parquet(stream.everything(), kind.columns, complaints, found)
         return table, format, names
-    text = b"".join(stream.blocks())
+    text = b"".join(stream.blocks()).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     _refuse_other_encodings(text, complaints, kind, format)
     if format == "jsonl":
         table, names = tables.read_json_lines(text, kind.columns, complaints, found)

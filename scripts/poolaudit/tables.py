@@ -77,10 +77,11 @@ def read_separated(
     Raises:
         AuditError: text that no quoting makes a table of.
     """
-    above = len(text) - len(text.lstrip(b"\r\n"))
+    above = len(text) - len(text.lstrip())
     skipped = text.count(b"\n", 0, above)
-    first = text[above:].split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
-    header = _split(first, separator)
+    end = text.find(b"\n", above)
+    first = text[text.rfind(b"\n", 0, above) + 1 : end if end >= 0 else len(text)]
+    header = _split(first.decode(), separator)
     matched = match(header, columns)
     unique = [f"{i} {name}" for i, name in enumerate(header)]
     chosen = {name: unique[header.index(theirs)] for name, theirs in matched.items()}
