@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ class Collection:
         return run
 
 
+@cache
 def dl19_passage(data: Path) -> Collection:
     """TREC DL 2019 passages: the 37 submitted runs and the ten later ones."""
     judgments = data / "irds_home/msmarco-passage/trec-dl-2019/qrels"

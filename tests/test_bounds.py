@@ -93,6 +93,12 @@ def test_an_unanswered_query_has_nothing_to_bound():
     assert found.low[:, 0, 0].tolist() == found.high[:, 0, 0].tolist() == [0, 0, 0]
 
 
+def test_runs_that_answered_nothing_have_nothing_to_bound():
+    pairs, rankings = tables("q: a=1", {"A": "p: a"})
+    found = bounds(pairs, rankings, MEASURES)
+    assert not np.any([found.low, found.high, found.own_low, found.own_high])
+
+
 @pytest.mark.parametrize("measure", ["infAP", "Judged@3", "AP(judged_only=True)", "Rprec"])
 def test_measures_without_a_rule_have_no_bounds(measure):
     assert all(math.isnan(end) for end in ends(measure, "a=1", {"A": "a x"}))

@@ -256,7 +256,7 @@ def assert_equal_to_pytrec_eval(
             )
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(
     qrels=st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 3), min_size=1),
     ranking=st.permutations("abcdefghxy").map(lambda docs: docs[:7]),
@@ -266,6 +266,21 @@ def test_small_lists_score_as_in_pytrec_eval(qrels, ranking, rel):
     words = " ".join(f"{doc}={grade}" for doc, grade in qrels.items())
     collection = Collection(*tables(f"q: {words}", {"A": "q: " + " ".join(ranking)}))
     assert_equal_to_pytrec_eval(collection, [collection.pairs.grades()], [rel])
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    qrels=st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1),
+    ranking=st.permutations("abcdefghxy").flatmap(lambda d: st.integers(1, 9).map(lambda n: d[:n])),
+    cutoff=st.integers(1, 12),
+)
+def test_judged_is_that_of_ir_measures(qrels, ranking, cutoff):
+    import ir_measures
+
+    words = " ".join(f"{doc}={grade}" for doc, grade in qrels.items())
+    run = {"q": {doc: -rank for rank, doc in enumerate(ranking)}}
+    theirs = ir_measures.calc_aggregate([ir_measures.Judged @ cutoff], {"q": qrels}, run)
+    assert [score(f"Judged@{cutoff}", words, " ".join(ranking))] == list(theirs.values())
 
 
 @pytest.mark.real

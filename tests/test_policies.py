@@ -132,6 +132,14 @@ def test_an_unanswered_query_scores_0_under_every_policy(policy):
     assert evaluation.values[:, 0, 2].tolist() == [0] * 5
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_run_that_answered_nothing_scores_0(policy):
+    pairs, rankings = tables("q: a=1", {"A": "p: a"})
+    lists = judged_lists(pairs, rankings)
+    measures = ["nDCG@3", "NCG@3", "AP", "RR", "RBP(rel=1)", "Bpref", "infAP", "Judged@3", "Rprec"]
+    assert not evaluate(lists, pairs.grades(), measures, policy).values.any()
+
+
 def test_an_unanswered_query_is_not_fully_judged():
     retrieved, judged, unjudged = coverage(LISTS, PAIRS.grades(), [2, 10])
     assert answered(LISTS).tolist() == [[True, True, False], [True, True, True]]

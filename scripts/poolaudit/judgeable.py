@@ -68,7 +68,8 @@ class Judgeable:
     def queries(self) -> Iterator[tuple[int, slice]]:
         """Each query that has lists, and the run of its lists."""
         queries, starts = np.unique(self.view.query, return_index=True)
-        for query, start, stop in zip(queries, starts, [*starts[1:], self.n_lists], strict=True):
+        edges = np.append(starts, self.n_lists)
+        for query, start, stop in zip(queries, edges[:-1], edges[1:], strict=True):
             yield int(query), slice(int(start), int(stop))
 
 
