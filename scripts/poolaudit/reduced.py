@@ -22,7 +22,7 @@ import numpy as np
 from poolaudit.lists import JudgedLists, _join
 from poolaudit.measures import Graded, Measure, View, compute, running
 from poolaudit.pairs import UNJUDGED
-from poolaudit.policies import _restricted, evaluate
+from poolaudit.policies import _evaluate, _restricted, evaluate
 
 BATCH = 2_000_000
 NOBODY = -1
@@ -106,6 +106,11 @@ class Whole:
     def __init__(self, lists: JudgedLists, grades: np.ndarray) -> None:
         self.lists, self.grades = lists, grades
         self.graded = Graded(lists, grades)
+        self._views = View(self.graded, condensed=False), View(self.graded, condensed=True)
+
+    def score(self, measures: Sequence[Measure], policy: str) -> np.ndarray:
+        """float64[measures, runs, queries]: the scores under the whole judgment set."""
+        return _evaluate(*self._views, measures, policy).values
 
     @cached_property
     def hits(self) -> np.ndarray:
@@ -165,8 +170,8 @@ def rescore(
     if kind == ANYTHING:
         yield from _rescore_queries(whole, reductions, measures, policy)
         return
-    absence = _Absence(whole, reductions)
-    owner, chosen = np.nonzero(absence.affected(kind, wanted))
+    absence = _Absence(whole, reductions, None if kind == GAP_OF_ANY else wanted)
+    owner, chosen = np.nonzero(absence.affected(kind, {measure.rel for measure in measures}))
     for batch in _batches(owner, np.diff(whole.hits_from)[chosen]):
         copies = _Copies(absence, owner[batch], chosen[batch])
         yield Rescored(owner[batch], chosen[batch], copies.score(measures, policy))
@@ -201,38 +206,43 @@ def _batches(owner: np.ndarray, size: np.ndarray) -> Iterator[slice]:
 
 
 class _Absence:
-    """What the owners take away, as the lists see it."""
+    """What the owners take away, as the lists of the wanted runs see it."""
 
-    def __init__(self, whole: Whole, reductions: Reductions) -> None:
-        self.whole, self.removed = whole, reductions
+    def __init__(self, whole: Whole, reductions: Reductions, wanted: np.ndarray | None) -> None:
+        self.whole, self.removed, self.wanted = whole, reductions, wanted
         self.owner_of = reductions.owner_of(len(whole.grades))
 
-    def affected(self, kind: str, wanted: np.ndarray | None) -> np.ndarray:
+    def affected(self, kind: str, levels: set[int | None]) -> np.ndarray:
         """bool[owners, lists]: the lists whose values the absence of an owner can change."""
         lists = self.whole.lists
-        found = self._changes_query(kind)[:, lists.list_query]
+        found = self._changes_query(kind, levels)[:, lists.list_query]
         if kind != RELEVANT:
             row = self.rows[self._matters(kind)]
             found[self.owner_of[lists.pair[row]], lists.list_of[row]] = True
-        if wanted is not None and kind != GAP_OF_ANY:
-            found &= wanted[:, lists.list_run]
-        return found
+        return found if self.wanted is None else found & self.wanted[:, lists.list_run]
 
-    def _changes_query(self, kind: str) -> np.ndarray:
+    def _changes_query(self, kind: str, levels: set[int | None]) -> np.ndarray:
         """bool[owners, queries]: the values of lists may change that hold nothing removed."""
+        grades, graded = self.whole.grades, self.whole.graded
         if kind == GAP_OF_ANY:
-            return self.count(self.whole.grades != UNJUDGED) > 0
-        loses = self.count(self.whole.grades >= 1) > 0
-        if kind == BELOW_TO_R:
-            # Bpref divides by the lesser of R and N.
-            nonrelevant = self.whole.graded.nonrelevant(1) - self.count(self.whole.grades == 0)
-            loses |= nonrelevant < self.whole.graded.relevant(1)
-        return loses
+            return self.count(grades != UNJUDGED) > 0
+        changes = self.count(grades >= 1) > 0
+        for rel in levels if kind == BELOW_TO_R else ():
+            # Bpref divides by the lesser of N and R.
+            relevant, before = graded.relevant(rel), graded.nonrelevant(rel)
+            after = before - self.count((grades >= 0) & (grades < rel))
+            changes |= np.minimum(after, relevant) != np.minimum(before, relevant)
+        return changes
 
     @cached_property
     def rows(self) -> np.ndarray:
         """int64[rows]: the rows of removed documents."""
-        return np.flatnonzero(self.owner_of[self.whole.lists.pair] != NOBODY)
+        lists = self.whole.lists
+        row = np.flatnonzero((self.owner_of != NOBODY)[lists.pair])
+        if self.wanted is None:
+            return row
+        run = lists.list_run[lists.list_of[row]]
+        return row[self.wanted[self.owner_of[lists.pair[row]], run]]
 
     @cached_property
     def rows_by_owner(self) -> tuple[np.ndarray, np.ndarray]:

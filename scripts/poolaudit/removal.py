@@ -19,7 +19,6 @@ from poolaudit.errors import AuditError, nearest
 from poolaudit.lists import judged_lists
 from poolaudit.measures import Measure, parse_measures
 from poolaudit.pairs import KINDS, UNJUDGED, Contributor, Pairs, Rankings
-from poolaudit.policies import evaluate
 from poolaudit.rank_correlation import competition_ranks, kendall_tau, tau_ap
 from poolaudit.reduced import RELEVANT, Reductions, Whole, reach, rescore
 from poolaudit.routes import Routes
@@ -246,7 +245,7 @@ class _Before:
 
     @classmethod
     def of(cls, plan: _Plan, whole: Whole, pairs: Pairs) -> _Before:
-        values = evaluate(whole.lists, whole.grades, plan.measures, plan.policy).values
+        values = whole.score(plan.measures, plan.policy)
         means = _mean(values)
         return cls(
             plan=plan,
