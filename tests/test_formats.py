@@ -453,7 +453,7 @@ def test_rows_of_other_kinds_of_files_have_their_own_expectations(write):
 # The table of cases
 
 
-def tests_in(module) -> set[str]:
+def cases_of(module) -> set[str]:
     """The tests of a module, as name and, for parameters with ids, as name[id]."""
     names = set()
     for name, test in vars(module).items():
@@ -470,7 +470,7 @@ def test_the_table_of_cases_names_every_test_and_no_other():
     import test_qrels
     import test_runs
 
-    tests = tests_in(test_formats) | tests_in(test_runs) | tests_in(test_qrels)
+    tests = cases_of(test_formats) | cases_of(test_runs) | cases_of(test_qrels)
     text = (Path(__file__).parents[1] / "docs" / "reading.md").read_text()
     columns = [name for kind in (RUN, QRELS) for column in kind.columns for name in column.names]
     assert {f"`{name}`" for name in columns} <= set(re.findall("`[^`]+`", text))

@@ -101,18 +101,17 @@ def _read_irregular(
     """Split lines at any run of blanks; complain about those with too few or too many fields."""
     content = np.frombuffer(block, np.uint8)
     start, end, line_end = _tokens(content)
-    line = np.searchsorted(line_end, start)
-    head = np.flatnonzero(np.diff(line, prepend=-1))
-    count = np.diff(head, append=len(start))
-    number = first_line + line[head]
+    tokens_to = np.searchsorted(start, line_end)
+    count = np.diff(tokens_to, prepend=0)
+    filled = np.flatnonzero(count)
+    number, count, head = first_line + filled, count[filled], (tokens_to - count)[filled]
     comment = content[start[head]] == ord("#")
     wanted = len(layout.fields)
     long = ~comment & (count > wanted)
     bad = ~comment & (count != wanted) & ~(long & layout.trailing)
 
-    lines = len(line_end) + (len(content) - 1 not in line_end[-1:])
-    found["lines"] += lines
-    found["blank"] += lines - len(head)
+    found["lines"] += len(line_end)
+    found["blank"] += len(line_end) - len(filled)
     found["comment"] += int(comment.sum())
     found["trailing"] += int(long.sum()) if layout.trailing else 0
     counts = count[bad]
@@ -136,12 +135,15 @@ def _read_irregular(
 
 
 def _tokens(content: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where tokens start and end (exclusive), and where lines end (LF, CRLF's LF, or a lone CR)."""
-    line_end = content == ord("\n")
+    """Where tokens start and end (exclusive), and where lines end: LF, CRLF, a lone CR, the end."""
+    ends = content == ord("\n")
     returns = np.flatnonzero(content == ord("\r"))
-    line_end[returns[~line_end[np.minimum(returns + 1, len(content) - 1)]]] = True
+    ends[returns[~ends[np.minimum(returns + 1, len(content) - 1)]]] = True
+    line_end = np.flatnonzero(ends)
+    if not len(line_end) or line_end[-1] < len(content) - 1:
+        line_end = np.append(line_end, len(content))
     edges = np.flatnonzero(np.diff(_BLANK[content], prepend=True, append=True))
-    return edges[0::2], edges[1::2], np.flatnonzero(line_end)
+    return edges[0::2], edges[1::2], line_end
 
 
 def _gather(content: np.ndarray, start: np.ndarray, end: np.ndarray) -> pa.Array:
