@@ -39,6 +39,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 locks: | $(BIN)/uv
 	$(COMPILE) pyproject.toml -o requirements/run.txt
 	$(COMPILE) pyproject.toml --group test -o requirements/test.txt
+	$(COMPILE) pyproject.toml --group test --group browser -o requirements/browser.txt
 	$(COMPILE) --no-annotate requirements/uv.in -o requirements/uv.txt
 	$(BIN)/python requirements/write_environment.py
 
