@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from poolaudit import lines, streams
 from poolaudit.complaints import Complaints
 from poolaudit.errors import AuditError
+from poolaudit.files import sha256
 from poolaudit.qrels import QRELS, read_judgments
 from poolaudit.runs import RUN, read_run
 from poolaudit.topics import read_topics
@@ -118,6 +119,7 @@ def test_every_compression_reads_the_same(write, format, compression):
     path = write(COMPRESS[compression](WRITE[format](ROWS)))
     run = read_run(path)
     assert run.notes["file"]["compression"] == compression
+    assert run.notes["file"]["sha256"] == sha256(path)
     assert ranking(path) == ROWS
 
 
@@ -435,6 +437,8 @@ def test_a_file_that_unpacks_a_thousandfold_is_refused(write, monkeypatch):
     text = complaint(bomb)
     assert "the file unpacks to far more than its size" in text
     assert ranking(bomb, expansion=10_000) == ROWS
+    worse = write(gzip.compress(TREC.replace("5.5", "x").encode() + b"\n" * 1_000_000))
+    assert "line 1: the score is no number: q1 Q0 d1 1 x mine" in complaint(worse, expansion=10_000)
 
 
 def test_text_without_line_ends_is_refused(write, monkeypatch):

@@ -290,10 +290,12 @@ def test_queries_are_compared_with_the_topics(write):
 
 
 def test_a_run_that_shares_no_query_with_the_judgments_is_refused(write):
-    run = read_run(write("q401 Q0 a 1 9 t", "q402 Q0 a 1 9 t"))
+    path = write("q401 Q0 a 1 9 t", "q402 Q0 a 1 9 t")
+    run = read_run(path)
     with pytest.raises(AuditError) as error:
         compare_topics(run, topics(["401", "402"]))
     assert error.value.what == "no query of the run is judged"
+    assert error.value.where == str(path)
     assert error.value.found == "queries q401, q402; the run may write 'q' before each query id"
     assert error.value.expected == "judged queries: 401, 402"
 

@@ -56,6 +56,8 @@ def fetch(dataset_id: str, *, negatives: str = "unjudged") -> Judgments:
         AuditError: an unknown id, a dataset without judgments, a cached file whose MD5 is not the
             expected one, a download that failed, or judgments that `qrels.checked` refuses.
     """
+    import ir_datasets
+
     dataset = _dataset(dataset_id)
     home = _home()
     with _lock(home):
@@ -73,8 +75,6 @@ def fetch(dataset_id: str, *, negatives: str = "unjudged") -> Judgments:
     table, notes = checked(_table(rows), negatives, _refusal(dataset_id), "row")
     texts = {query.query_id: " ".join(_text(query).split()) for query in queries}
     topics = pa.table({"query_id": list(texts), "text": list(texts.values())})
-    import ir_datasets
-
     source = {
         "ir_datasets": dataset_id,
         "ir_datasets_version": ir_datasets.__version__,
@@ -141,10 +141,10 @@ def _lock(home: Path) -> Iterator[None]:
 
 def _files(dataset: Any) -> list[CachedFile]:
     """The files behind the qrels and queries of a dataset, found by walking their handlers."""
-    from ir_datasets.util import Cache, Download
+    from ir_datasets.util import Cache, Download, RelativePath
 
     files: dict[int, CachedFile] = {}
-    kept: dict[int, Path] = {}
+    seen: set[int] = set()
 
     def walk(thing: Any, unpacked: Path | None) -> None:
         if isinstance(thing, list | tuple):
@@ -155,9 +155,10 @@ def _files(dataset: Any) -> list[CachedFile]:
             urls = tuple(m.url for m in thing.mirrors if hasattr(m, "url"))
             md5 = thing.expected_md5 if thing._cache_path else None
             files[id(thing)] = CachedFile(urls, Path(path) if path else None, md5)
-        elif type(thing).__module__.startswith("ir_datasets.") and id(thing) not in kept:
-            kept[id(thing)] = Path()
-            below = Path(thing._path) if isinstance(thing, Cache) else unpacked
+        elif type(thing).__module__.startswith("ir_datasets.") and id(thing) not in seen:
+            seen.add(id(thing))
+            kept = isinstance(thing, Cache | RelativePath)
+            below = Path(thing.path(force=False)) if kept else unpacked
             for name, part in vars(thing).items():
                 if "docs" not in name:
                     walk(part, below)

@@ -91,10 +91,12 @@ class Run:
             byte order, then rank.
         notes: JSON-able: "file" (what was read, and its SHA-256), "ranking" (the settings),
             "counts", "digests", "tags" and "found", a list of notes {"kind", "text", ...}.
+        path: the file it was read from.
     """
 
     table: pa.Table
     notes: dict
+    path: Path
 
 
 def read_run(
@@ -165,7 +167,7 @@ def read_run(
         "tags": tags[:NAMED],
         "found": found,
     }
-    return Run(table, notes)
+    return Run(table, notes, Path(path))
 
 
 def ranking_digests(table: pa.Table) -> dict[str, str]:
@@ -230,7 +232,7 @@ def compare_topics(run: Run, topics: pa.Table, *, depth: int | None = None) -> l
     if len(missing) == len(judged):
         raise AuditError(
             "no query of the run is judged",
-            where=run.notes["file"]["name"],
+            where=str(run.path),
             found=f"queries {_some(list(answered))}" + (f"; {cause}" if cause else ""),
             expected=f"judged queries: {_some(judged)}",
             todo="check that the run belongs to this collection, and how its query ids are written",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import lzma
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +90,13 @@ class Stream:
             ) from None
         self._limit = max(HARMLESS, expansion * self._size)
         self._file = self._raw = _Hashed(file)
+        try:
+            self._begin()
+        except AuditError:
+            self._raw.close()
+            raise
+
+    def _begin(self) -> None:
         if self.compression == "xz":
             self._file = lzma.LZMAFile(self._raw)  # noqa: SIM115
         elif self.compression:
@@ -203,9 +211,12 @@ class Stream:
 
 
 def texts_of_lines(path: Path | str, numbers: list[int]) -> dict[int, str]:
-    """The text of lines by their number, from 1. They are read again: only errors ask for them."""
+    """The text of lines by their number, from 1, of a file that was read before.
+
+    It is read again, because only errors ask for it.
+    """
     texts, before = {}, 0
-    with Stream(path) as stream:
+    with Stream(path, expansion=sys.maxsize) as stream:
         for block in stream.blocks():
             lines = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
             count = len(lines) - (lines[-1] == b"")
