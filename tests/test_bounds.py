@@ -19,7 +19,7 @@ from poolaudit.runs import read_run
 from real import read_qrels
 
 
-def ends(measure: str, qrels: str, runs: dict[str, str], depth: int | None = None) -> tuple:
+def ends(measure: str, qrels: str, runs: dict[str, str], depth: int = 100) -> tuple:
     """low, high, own_low, own_high of the first run on the one query."""
     pairs, rankings = tables(f"q: {qrels}", {name: f"q: {text}" for name, text in runs.items()})
     found = bounds(pairs, rankings, [measure], depth=depth)
@@ -77,14 +77,15 @@ def test_an_intermediate_grade_can_be_the_best():
 
 
 def test_documents_below_the_depth_stay_nonrelevant():
-    assert ends("P@3", "a=1", {"A": "a x y"}, depth=2)[1] == 2 / 3
-    assert ends("P@3", "a=1", {"A": "a x y", "B": "y"}, depth=2)[1:] == (1, 1 / 3, 2 / 3)
+    rbp = "RBP(p=0.5,rel=1)"
+    assert ends(rbp, "a=1", {"A": "a x y"}, depth=2)[1] == 1 / 2 + 1 / 4
+    assert ends(rbp, "a=1", {"A": "a x y", "B": "y"}, depth=2)[1:] == (7 / 8, 1 / 2, 3 / 4)
 
 
-def test_the_depth_is_the_cutoff_or_100_unless_given():
+def test_the_depth_is_the_cutoff_or_the_setting():
     pairs, rankings = tables("q: a=1", {"A": "q: a"})
     assert bounds(pairs, rankings, ["P@5", "AP"]).depths == (5, 100)
-    assert bounds(pairs, rankings, ["P@5", "AP"], depth=20).depths == (20, 20)
+    assert bounds(pairs, rankings, ["P@5", "AP"], depth=20).depths == (5, 20)
 
 
 def test_an_unanswered_query_has_nothing_to_bound():
@@ -182,7 +183,7 @@ def brute_force(pairs: Pairs, rankings: Rankings, measure: str, depth: int) -> n
 
 @pytest.mark.parametrize("measure", MEASURES)
 @settings(max_examples=5, deadline=None)
-@given(campaign=campaigns(), depth=st.sampled_from([None, 1, 2, 3]))
+@given(campaign=campaigns(), depth=st.sampled_from([1, 2, 3, 100]))
 def test_bounds_are_the_extremes_over_all_judgings(measure, campaign, depth):
     found = bounds(*campaign, [measure], depth=depth)
     ours = np.array([found.low, found.high, found.own_low, found.own_high])[:, 0, :, 0]
@@ -191,7 +192,7 @@ def test_bounds_are_the_extremes_over_all_judgings(measure, campaign, depth):
 
 
 @settings(max_examples=30, deadline=None)
-@given(campaign=campaigns(), depth=st.sampled_from([None, 2]))
+@given(campaign=campaigns(), depth=st.sampled_from([2, 100]))
 def test_wider_choices_give_wider_bounds(campaign, depth):
     pairs, rankings = campaign
     found = bounds(pairs, rankings, MEASURES, depth=depth)

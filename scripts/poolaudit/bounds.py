@@ -71,7 +71,7 @@ def bounds(
     measures: Iterable[str | Measure],
     *,
     grades: np.ndarray | None = None,
-    depth: int | None = None,
+    depth: int = DEPTH,
 ) -> Bounds:
     """Bound the scores of every run on every query.
 
@@ -80,8 +80,8 @@ def bounds(
         measures: names, or parsed measures. infAP, Judged, measures of judged documents only and
             those of ir_measures have no rule.
         grades: int16[pairs], the judgment set; default: all the judgments.
-        depth: how far down the audited runs documents count as judgeable; default: the cutoff of
-            the measure, and 100 for measures without one.
+        depth: how far down the audited runs documents count as judgeable for a measure without a
+            cutoff; for one with a cutoff it is the cutoff.
 
     Returns:
         The bounds. The score under `nonrelevant` lies between them, but for Bpref: see there.
@@ -89,7 +89,7 @@ def bounds(
     measures = parse_measures(measures)
     grades = pairs.relevance if grades is None else grades
     top = max(1, int(pairs.relevance.max(initial=0)))
-    depths = tuple(depth or measure.cutoff or DEPTH for measure in measures)
+    depths = tuple(measure.cutoff or depth for measure in measures)
     populations = {d: population(pairs, rankings, grades, d, top) for d in set(depths)}
     found = []
     for measure, at in zip(measures, depths, strict=True):
