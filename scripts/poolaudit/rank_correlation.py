@@ -26,10 +26,7 @@ def kendall_tau(reference: np.ndarray, other: np.ndarray) -> float:
     Ties: a pair tied in one order is neither concordant nor discordant, and is not counted among
     the pairs of that order. NaN when either order is a single tie (Kendall 1945).
     """
-    reference, other = _both_known(reference, other)
-    first, second = _signs(reference), _signs(other)
-    not_tied = np.sqrt(float((first != 0).sum()) * float((second != 0).sum()))
-    return float((first * second).sum() / not_tied) if not_tied else float("nan")
+    return correlations(reference, other)[0]
 
 
 def tau_ap(reference: np.ndarray, other: np.ndarray) -> float:
@@ -42,23 +39,26 @@ def tau_ap(reference: np.ndarray, other: np.ndarray) -> float:
     Ties: a run is compared with the runs that are strictly above it in `other`, so runs tied there
     are not compared with each other and those tied at the top have no rank i (as in tau_AP,b of
     Urbano and Marrero 2017, in this one direction); a pair tied in `reference` counts one half.
-    NaN when all runs are tied in `other`.
+    NaN when all runs are tied in either order.
     """
-    reference, other = _both_known(reference, other)
-    above = _signs(other) > 0
-    agreement = np.where(above, _signs(reference), 0).sum(axis=1)
-    n_above = above.sum(axis=1)
-    below_top = n_above > 0
-    if not below_top.any():
-        return float("nan")
-    return float(np.mean(agreement[below_top] / n_above[below_top]))
+    return correlations(reference, other)[1]
 
 
-def _both_known(reference: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def correlations(reference: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+    """`kendall_tau` and `tau_ap`, which count the same pairs."""
     known = np.isfinite(reference) & np.isfinite(other)
-    return np.round(reference[known], DECIMALS), np.round(other[known], DECIMALS)
-
-
-def _signs(scores: np.ndarray) -> np.ndarray:
-    """[runs, runs]: 1 where the second run scores higher than the first, -1 where lower, else 0."""
-    return np.sign(scores[None, :] - scores[:, None])
+    reference = np.round(reference[known], DECIMALS)
+    other = np.round(other[known], DECIMALS)
+    better = reference[None, :] > reference[:, None]
+    above = other[None, :] > other[:, None]
+    n_above = np.count_nonzero(above, axis=1)
+    agreement = np.count_nonzero(above & better, axis=1) - np.count_nonzero(
+        above & better.T, axis=1
+    )
+    not_tied = np.sqrt(float(np.count_nonzero(better)) * float(n_above.sum()))
+    below_top = n_above > 0
+    nothing = float("nan")
+    return (
+        float(agreement.sum() / not_tied) if not_tied else nothing,
+        float(np.mean(agreement[below_top] / n_above[below_top])) if not_tied else nothing,
+    )

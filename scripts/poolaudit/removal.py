@@ -19,7 +19,7 @@ from poolaudit.errors import AuditError, nearest
 from poolaudit.lists import judged_lists
 from poolaudit.measures import Measure, parse_measures
 from poolaudit.pairs import KINDS, UNJUDGED, Contributor, Pairs, Rankings
-from poolaudit.rank_correlation import competition_ranks, kendall_tau, tau_ap
+from poolaudit.rank_correlation import competition_ranks, correlations
 from poolaudit.reduced import RELEVANT, Reductions, Whole, reach, rescore
 from poolaudit.routes import Routes
 
@@ -365,8 +365,7 @@ class _Orders:
             means = _mean(after)
             for i in np.flatnonzero(_differ(self.before.means, means).any(axis=1)):
                 self.ranks[i, who] = competition_ranks(means[i])
-                self.tau[i, who] = kendall_tau(self.before.means[i], means[i])
-                self.tau_ap[i, who] = tau_ap(self.before.means[i], means[i])
+                self.tau[i, who], self.tau_ap[i, who] = correlations(self.before.means[i], means[i])
 
     def of_cells(self, owner: np.ndarray, run: np.ndarray) -> dict[str, np.ndarray]:
         return {
