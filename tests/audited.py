@@ -13,16 +13,20 @@ from poolaudit import calibration, tail
 from poolaudit.artifacts import Artifacts
 from poolaudit.bounds import bounds
 from poolaudit.cells import cells
+from poolaudit.comparisons import read_evaluation
 from poolaudit.explanation import explain
 from poolaudit.lists import judged_lists
-from poolaudit.measures import levels_of, parse_measures
+from poolaudit.measure_names import levels_of, parse_measures
+from poolaudit.number_verdicts import Evidence
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
 from poolaudit.policies import coverage, evaluate
 from poolaudit.pools import contributions, found_by_depth
 from poolaudit.rehearsal import rehearse
 from poolaudit.removal import leave_out_uniques
+from poolaudit.sharing import probe
 from poolaudit.subject import Subject
 from poolaudit.summary_of_pool import ESTIMATE
+from poolaudit.verdicts import compare_and_decide
 
 QRELS = """
     q1: d1=2 d2=0 d3=1
@@ -71,6 +75,9 @@ def subject(
         {c.run: c.pooled for c in contributors},
     )
     grades = judged["relevance"].to_pandas().value_counts()
+    scores = _scores(pairs, rankings, measures, policies, depths if pooled else ())
+    pools = _pools(pairs, rankings, contributors, measures, policies, depths) if pooled else {}
+    removal = pools["removal"] if pooled and len(pools["removal"]) else None
     made = Artifacts(
         source={
             "files": [{"name": "small.qrels", "sha256": "0" * 64}],
@@ -101,8 +108,9 @@ def subject(
             },
             "code": {"build_pairs": {"digest": "2" * 64, "packages": {"numpy": "2.0"}}},
         },
-        **_scores(pairs, rankings, measures, policies, depths if pooled else ()),
-        **(_pools(pairs, rankings, contributors, measures, policies, depths) if pooled else {}),
+        verdicts=_verdicts(pairs, rankings, contributors, measures, policies, scores, removal),
+        **scores,
+        **pools,
         **_tail(pairs, rankings, measures, truth, pooled),
         truth=_true_scores(truth, contributors, tables, measures) if truth else None,
     )
@@ -174,17 +182,51 @@ def _pools(
     policies: Sequence[str],
     depths: Sequence[int],
 ) -> dict[str, pd.DataFrame]:
-    levels = levels_of(measures)
+    levels, primary = levels_of(measures), (measures[0], policies[0])
     removal, by_query = leave_out_uniques(
         pairs, rankings, contributors, measures, policies, depths, nominal=2
     )
     growth = [found_by_depth(pairs, max(depths), level).assign(level=level) for level in levels]
+    figures, summary = probe(
+        *(pairs, rankings, contributors),
+        measures=measures,
+        policies=policies,
+        primary=primary,
+        depth=2,
+        depths=depths,
+        draws=2,
+    )
     return {
+        "sharing": summary,
+        "sharing_figures": figures,
         "contributions": contributions(pairs, rankings, contributors, depths, levels),
         "growth": pd.concat(growth),
         "removal": removal,
         "removal_queries": by_query,
     }
+
+
+def _verdicts(
+    pairs: Pairs,
+    rankings: Rankings,
+    contributors: Sequence[Contributor],
+    measures: Sequence[str],
+    policies: Sequence[str],
+    scores: Mapping[str, Any],
+    removal: pd.DataFrame | None,
+) -> dict[str, Any]:
+    evidence = Evidence(
+        evaluations=[read_evaluation(scores["evaluations"][policy], policy) for policy in policies],
+        policy=policies[0],
+        coverage=scores["coverage"],
+        bounds=scores["bounds"],
+        removal=removal,
+        relevant=tail.judged_relevant(pairs, pairs.relevance, levels_of(measures)),
+        contributors=contributors,
+        pool_depth=2,
+        bounds_depth=2,
+    )
+    return compare_and_decide(pairs, rankings, evidence, measure=measures[0])
 
 
 def _tail(

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 import audited
-from poolaudit import charts, page
-from poolaudit.answers import answers
+from poolaudit import charts, number_verdicts, page, pair_verdicts
+from poolaudit.answers import FINDINGS, answers, reasons
 from poolaudit.summary import summarise
 
 TRUTH = """
@@ -169,6 +170,27 @@ def test_the_same_audit_gives_the_same_bytes(audit, html):
     assert rendered(again) == html
 
 
+def test_the_answer_comes_first_and_every_caveat_is_a_sentence(audit, html):
+    assert html.index(audit["verdicts"]["sentence"]) < html.index("Is a run")
+    late = next(
+        n for n in audit["verdicts"]["numbers"] if (n["run"], n["measure"]) == ("late", "P@1")
+    )
+    assert late["verdict"] == "unsafe"
+    assert late["reason"] in html
+    assert of(audit, "late")["verdict"] == "unsafe"
+
+
+def test_reasons_count_what_made_the_verdicts(audit):
+    # alpha and beta are carried by d1 and d3, which nobody else brought.
+    assert reasons(audit)["P@1"].startswith("carried by its own contribution (2), ")
+
+
+def test_every_finding_has_a_name_in_the_table():
+    sources = [Path(module.__file__).read_text() for module in (number_verdicts, pair_verdicts)]
+    named = {name for source in sources for name in re.findall(r'Finding\(\s*"(\w+)"', source)}
+    assert named <= set(FINDINGS)
+
+
 def test_text_from_files_is_escaped():
     evil = "</script><img src=x onerror=alert(1)>|`*"
     audit = summarise(
@@ -200,7 +222,7 @@ def test_without_pooled_runs_the_page_says_what_it_cannot_say():
     audit = summarise(audited.subject(unpooled=audited.RUNS))
     assert audit["depth"] is None and audit["removal"] is None
     html = rendered(audit)
-    assert html.count("No run of the sheet is marked as pooled") == 2
+    assert html.count("No run of the sheet is marked as pooled") == 3
     assert "What the truth says" not in html
     [pool] = [a["answer"] for a in answers(audit) if a["question"] == "Was the pool deep enough?"]
     assert pool.startswith("No run of the sheet was pooled")

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
+
+FINDINGS = {
+    "assessors": "who made the judgments",
+    "bounds": "wide bounds",
+    "contributors": "few contributors",
+    "depth": "deeper than the pool",
+    "flip": "an order can turn around",
+    "number": "a score is unsafe by itself",
+    "policies": "policies disagree on the order",
+    "pool": "not in the pool",
+    "queries": "no queries to compare on",
+    "range": "an order can turn around",
+    "removal": "carried by its own contribution",
+    "significance": "not told apart by these queries",
+    "sparse": "queries with few relevant documents",
+    "spread": "policies differ",
+    "unanswered": "queries not answered",
+    "unjudged": "unjudged documents",
+    "value": "no value",
+}
+"""What a finding of `number_verdicts` or `pair_verdicts` is called in a table."""
 
 
 def answers(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     """For each question: `question`, `answer` and the section to `see`."""
     found = [
         ("Is a run's score safe?", _safe(audit), "runs"),
+        ("Does one run beat another?", _better(audit), "pairs"),
         ("Was the pool deep enough?", _deep(audit), "depth"),
         ("Does any contributor carry the judgments?", _carried(audit), "removal"),
+        ("What is missing?", _missing(audit), "tail"),
         ("Were the judgments right?", _right(audit), "truth"),
         ("Where do the judgments come from?", _origin(audit), "judgments"),
     ]
@@ -21,6 +45,27 @@ def answers(audit: Mapping[str, Any]) -> list[dict[str, str]]:
         for question, texts, see in found
         if (sentences := list(texts))
     ]
+
+
+def reasons(audit: Mapping[str, Any]) -> dict[str, str]:
+    """For each measure, and for `pairs`, the finding that most often made it less than ok."""
+    found: dict[str, Counter] = defaultdict(Counter)
+    for number in audit["verdicts"]["numbers"]:
+        found[number["measure"]].update(_behind(number))
+    for pair in audit["verdicts"]["pairs"]:
+        found["pairs"].update(_behind(pair))
+    names = {*found, *(n["measure"] for n in audit["verdicts"]["numbers"]), "pairs"}
+    return {
+        name: ", ".join(f"{FINDINGS[what]} ({n:,})" for what, n in found[name].most_common(2))
+        for name in sorted(names)
+    }
+
+
+def _behind(judged: Mapping[str, Any]) -> list[str]:
+    """The findings that have the level of the whole, where that is worse than ok."""
+    if judged["verdict"] == "ok":
+        return []
+    return [f["name"] for f in judged["findings"] if f["level"] == judged["level"]]
 
 
 def percent(value: float) -> str:
@@ -60,6 +105,34 @@ def _safe(audit: Mapping[str, Any]) -> Iterator[str]:
             f"Judging the rest could move {measure} of {widest} most: anywhere from "
             f"{ends[widest]['low']:.4f} to {ends[widest]['high']:.4f}."
         )
+
+
+def _better(audit: Mapping[str, Any]) -> Iterator[str]:
+    verdicts = audit["verdicts"]
+    pairs = verdicts["pairs"]
+    if not pairs:
+        return
+    claimed = [pair for pair in pairs if pair["claimed"]]
+    whose = f"with {verdicts['baseline']}" if verdicts["baseline"] else "among the first runs"
+    alpha = verdicts["thresholds"]["significance"]
+    yield (
+        f"{len(claimed) or 'None'} of {len(pairs)} comparisons {whose} "
+        f"{'show' if len(claimed) > 1 else 'shows'} a difference that these queries tell from "
+        f"chance (p below {alpha} after Holm's correction)."
+    )
+    turning = sum(map(_can_turn, pairs))
+    if turning:
+        yield (
+            f"Judging the rest could turn {turning} of the orders around, "
+            f"{sum(map(_can_turn, claimed)) or 'none'} of them with such a difference."
+        )
+    else:
+        yield "However the rest is judged, no order turns around."
+
+
+def _can_turn(pair: Mapping[str, Any]) -> bool:
+    low, high = pair["figures"]["low"], pair["figures"]["high"]
+    return low is not None and low < 0 < high
 
 
 def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -110,6 +183,17 @@ def _carried(audit: Mapping[str, Any]) -> Iterator[str]:
                 f"their {primary} on average and by {percent(abs(kind['largest']))} at most "
                 f"({kind['largest_run']})."
             )
+
+
+def _missing(audit: Mapping[str, Any]) -> Iterator[str]:
+    if audit["sharing"]:
+        yield audit["sharing"]["sentence"]
+    sheet, depth = audit["tail"]["sheet"], audit["tail"]["depth"]
+    if sheet:
+        yield (
+            f"Nobody judged {sheet['population']:,} of the documents that the audited runs return "
+            f"among their first {depth}; a sample of {sheet['sampled']:,} is ready to be judged."
+        )
 
 
 def _right(audit: Mapping[str, Any]) -> Iterator[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poolaudit.files import read_json
+from poolaudit.files import read_json, sha256
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +34,7 @@ class Artifacts:
         estimate, calibration, losses: the tables of tail/; the last two None without pooled runs.
         sharing, sharing_figures: sharing.json and sharing.parquet; None without pooled runs.
         truth: measure, run, query_id, value on the true relevance; None where nobody knows it.
+        digests: SHA-256 of the single files, by the names above.
     """
 
     source: dict[str, Any]
@@ -57,17 +58,17 @@ class Artifacts:
     sharing: dict[str, Any] | None = None
     sharing_figures: pd.DataFrame | None = None
     truth: pd.DataFrame | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(paths: Mapping[str, str | Sequence[str]]) -> Artifacts:
     """Read the files under the names of `Artifacts`; several files become a mapping by stem."""
+    single = {key: path for key, path in paths.items() if isinstance(path, str)}
+    several = {key: each for key, each in paths.items() if key not in single}
     return Artifacts(
-        **{
-            key: _read(key, path)
-            if isinstance(path, str)
-            else {Path(each).stem: _read(key, each) for each in path}
-            for key, path in paths.items()
-        }
+        **{key: _read(key, path) for key, path in single.items()},
+        **{key: {Path(p).stem: _read(key, p) for p in each} for key, each in several.items()},
+        digests={key: sha256(path) for key, path in single.items()},
     )
 
 

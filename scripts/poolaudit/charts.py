@@ -70,6 +70,8 @@ def _all(audit: Mapping[str, Any]) -> Iterator[Chart]:
         yield scores_by_depth(audit)
     if audit["removal"] and audit["removal"]["kinds"]:
         yield removal(audit)
+    if audit["sharing"] and any(row["kind"] == "random" for row in audit["sharing"]["taus"]):
+        yield thinning(audit)
     if audit["tail"]["losses"]:
         yield losses(audit)
     if audit["truth"]:
@@ -171,7 +173,7 @@ def scores_by_depth(audit: Mapping[str, Any]) -> Chart:
             x=alt.X("depth:O", sort=labels, title="judgments of a pool of this depth").axis(
                 labelAngle=0
             ),
-            y=alt.Y("value:Q", title=primary["measure"], scale=alt.Scale(zero=False)),
+            y=alt.Y("value:Q", title=primary["measure"], scale=_span(rows, "value", nice=True)),
             color=alt.Color("place:N", scale=_IN_POOL, title=None),
             detail="run:N",
             tooltip=_tips("run", depth="depth", value=f"{primary['measure']}|.4f"),
@@ -196,16 +198,21 @@ def removal(audit: Mapping[str, Any]) -> Chart:
     ]
     kinds = [k for k in audit["removal"]["kinds"] if k["measure"] == primary]
     worst = max(kinds, key=lambda k: abs(k["largest"] or 0))
+    verb = "gains" if worst["largest"] < 0 else "loses"
     title = (
-        f"{worst['largest_run']} loses {worst['largest']:.1%} of its {primary} when its "
-        f"{worst['kind']} is left out; the mean over runs left out one at a time is "
-        f"{kinds[0]['mean']:.1%}."
+        f"{worst['largest_run']} {verb} {abs(worst['largest']):.1%} of its {primary} when its "
+        f"{worst['kind']} is left out; left out by {kinds[0]['kind']}, runs change by "
+        f"{kinds[0]['mean_absolute']:.1%} on average."
     )
     ticks = (
         alt.Chart(alt.Data(values=rows))
         .mark_tick(thickness=2, opacity=0.55, size=26, color=POOLED)
         .encode(
-            x=alt.X("change:Q", title=f"change of a run's {primary}, relative").axis(format="%"),
+            x=alt.X(
+                "change:Q",
+                title=f"change of a run's {primary}, relative",
+                scale=_span(rows, "change", nice=True),
+            ).axis(format="%"),
             y=alt.Y("kind:N", sort=[k["kind"] for k in kinds], title="left out: its").axis(
                 grid=False, domain=False, ticks=False
             ),
@@ -216,6 +223,58 @@ def removal(audit: Mapping[str, Any]) -> Chart:
     chart = (ticks + chosen).add_params(_CHOSEN)
     note = "One tick for each pooled run. To the right: it loses without its own contribution."
     return Chart("removal", title, note, _spec(chart, 48 * len(kinds) + 20))
+
+
+def thinning(audit: Mapping[str, Any]) -> Chart:
+    """What is left of the order of the runs when judgments are missing, at random or not."""
+    measure = audit["collection"]["primary"]["measure"]
+    rows = [row for row in audit["sharing"]["taus"] if row["tau"] is not None]
+    random = [row for row in rows if row["kind"] == "random"]
+    cuts = [
+        {**row, "name": f"{row['kind']} {row['cut']}", "apart": row["beyond"] == "below"}
+        for row in rows
+        if row["kind"] != "random"
+    ]
+    below = sorted((row for row in cuts if row["apart"]), key=lambda row: row["tau"])
+    title = (
+        f"Without the {below[0]['name']} the order of the runs keeps a tau of "
+        f"{below[0]['tau']:.2f}; as many judgments missing at random leave {below[0]['low']:.2f} "
+        "or more."
+        if below
+        else "No cut disturbs the order of the runs more than judgments missing at random do."
+    )
+    x = alt.X("share:Q", title="judgments left", scale=alt.Scale(domain=[0, 1])).axis(format="%")
+    lowest = min(0.0, *(row["low"] if row["low"] is not None else row["tau"] for row in rows))
+    scale = alt.Scale(domain=[lowest, 1], nice=False)
+    y_title = f"Kendall's tau of the order by {measure}"
+    band = (
+        alt.Chart(alt.Data(values=random))
+        .mark_area(color=POOLED, opacity=0.18)
+        .encode(x=x, y=alt.Y("low:Q", title=y_title, scale=scale), y2="high:Q")
+    )
+    mean = (
+        alt.Chart(alt.Data(values=random))
+        .mark_line(color=POOLED, point=True)
+        .encode(
+            x=x,
+            y=alt.Y("tau:Q", title=y_title),
+            tooltip=_tips(
+                cut="left at random", tau="mean tau|.3f", low="lowest|.3f", high="highest|.3f"
+            ),
+        )
+    )
+    points = alt.Chart(alt.Data(values=cuts)).encode(x=x, y=alt.Y("tau:Q", title=y_title))
+    marks = points.mark_point(filled=True, size=70, opacity=1).encode(
+        shape=alt.Shape("kind:N", title=None),
+        color=alt.condition("datum.apart", alt.value(OUTSIDE), alt.value(INK)),
+        tooltip=_tips(name="left out", share="judgments left|.1%", tau="tau|.3f"),
+    )
+    labels = points.mark_text(align="right", dx=-9, color=INK, fontSize=11).encode(text="cut:N")
+    note = (
+        "Band: lowest to highest of random draws. Points: a shallower pool, or one contributor's "
+        "documents missing; in vermilion those that chance does not explain."
+    )
+    return Chart("thinning", title, note, _spec(band + mean + marks + labels, 300))
 
 
 def losses(audit: Mapping[str, Any]) -> Chart:
@@ -238,8 +297,16 @@ def losses(audit: Mapping[str, Any]) -> Chart:
         alt.Chart(alt.Data(values=rows))
         .mark_point(filled=True, size=50, opacity=0.75)
         .encode(
-            x=alt.X("share_lost:Q", title="relevant documents lost").axis(format="%"),
-            y=alt.Y("score_lost:Q", title=f"{measure} lost (below 0: it rose)").axis(format="%"),
+            x=alt.X(
+                "share_lost:Q",
+                title="relevant documents lost",
+                scale=_span(rows, "share_lost", nice=True),
+            ).axis(format="%"),
+            y=alt.Y(
+                "score_lost:Q",
+                title=f"{measure} lost (below 0: it rose)",
+                scale=_span(rows, "score_lost", nice=True),
+            ).axis(format="%"),
             color=alt.Color("place:N", scale=_IN_POOL, title=None),
             tooltip=_tips(
                 "run", share_lost="documents lost|.1%", score_lost=f"{measure} lost|+.1%"
@@ -305,6 +372,12 @@ def _place(pooled: bool) -> str:
 
 def _tau(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.2f}"
+
+
+def _span(rows: list[dict[str, Any]], field: str, **more: Any) -> alt.Scale:
+    """A scale over all values, also where a layer of the chosen run alone has none."""
+    values = [row[field] for row in rows]
+    return alt.Scale(domain=[min(values), max(values)], zero=False, **more)
 
 
 def _only_chosen(chart: alt.Chart) -> alt.Chart:

@@ -16,9 +16,9 @@ import jinja2
 import yaml
 from markupsafe import Markup
 
-from poolaudit.answers import answers, listed
+from poolaudit.answers import answers, listed, reasons
 from poolaudit.charts import Chart
-from poolaudit.measures import parse_measures
+from poolaudit.measure_names import parse_measures
 
 FORMS = Path(__file__).resolve().parents[2] / "workflow" / "report"
 NOTHING = "–"
@@ -57,6 +57,7 @@ def _content(audit: Mapping[str, Any], charts: Mapping[str, Chart]) -> dict[str,
     return {
         "audit": audit,
         "answers": answers(audit),
+        "reasons": reasons(audit),
         "measures": measures,
         "true_scores": true,
         "charts": charts,

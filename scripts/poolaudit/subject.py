@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from poolaudit.artifacts import Artifacts
-from poolaudit.measures import Measure, parse_measure, parse_measures
+from poolaudit.measure_names import Measure, parse_measure, parse_measures
 
 
 @dataclass(frozen=True)

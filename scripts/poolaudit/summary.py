@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from poolaudit import summary_of_pool, summary_of_runs
-from poolaudit.measures import levels_of, parse_measures
+from poolaudit.measure_names import levels_of, parse_measures
 from poolaudit.subject import Subject
 
 FORMAT = 1
@@ -24,9 +24,11 @@ def summarise(subject: Subject) -> dict[str, Any]:
         "collection": _collection(subject),
         "settings": dict(subject.settings),
         "judgments": _judgments(subject),
+        "verdicts": subject.made.verdicts,
         "runs": runs,
         "depth": summary_of_pool.depth(subject),
         "removal": summary_of_pool.removal(subject),
+        "sharing": summary_of_pool.sharing(subject),
         "tail": summary_of_pool.tail(subject),
         "truth": summary_of_runs.truth(subject, runs),
         "queries": summary_of_runs.queries(subject),
@@ -97,6 +99,7 @@ def _provenance(subject: Subject) -> dict[str, Any]:
     record = subject.made.provenance
     packages = {p: v for code in record["code"].values() for p, v in code["packages"].items()}
     return {
+        "sha256": subject.made.digests.get("provenance"),
         "artifacts": [
             {"name": name, "rule": made["rule"], "sha256": made["sha256"]}
             for name, made in sorted(record["artifacts"].items())

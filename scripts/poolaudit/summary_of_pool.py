@@ -148,6 +148,59 @@ def _of_kind(table: pd.DataFrame, kind: str, measure: str) -> dict[str, Any]:
     }
 
 
+def sharing(subject: Subject) -> dict[str, Any] | None:
+    """The verdict on what contributors share, with the figures that the report shows."""
+    if subject.made.sharing is None:
+        return None
+    table = subject.made.sharing_figures
+    steps = table[table["section"] == "steps"]
+    outside = _statistics(table, "outside")
+    titles = _statistics(table[table["kind"] == "run"], "titlestat")
+    return {
+        **subject.made.sharing,
+        "steps": [
+            {"family": family, "runs": int(rows["n"].iloc[0])}
+            | {
+                row.statistic: {"mean": number(row.value), "low": row.low, "high": row.high}
+                for row in rows.itertuples()
+            }
+            for family, rows in steps.groupby("subject")
+        ],
+        "taus": _taus(subject, table[table["section"] == "thinning"]),
+        "outside": records(outside.reset_index()) if len(outside) else [],
+        "titles": records(titles.reset_index()) if len(titles) else [],
+    }
+
+
+def _statistics(table: pd.DataFrame, section: str) -> pd.DataFrame:
+    """One row for each subject of a section, one column for each statistic."""
+    rows = table[table["section"] == section]
+    return rows.pivot_table(index="subject", columns="statistic", values="value", observed=True)
+
+
+def _taus(subject: Subject, thinning: pd.DataFrame) -> list[dict[str, Any]]:
+    """What is left of the order of runs by the primary measure when judgments are taken away."""
+    shares = thinning[thinning["statistic"] == "judged_share"]
+    left = shares.set_index(["kind", "subject"])["value"]
+    taus = thinning[
+        (thinning["statistic"] == "tau")
+        & (thinning["measure"] == subject.primary.name)
+        & (thinning["policy"] == subject.policy)
+    ]
+    return [
+        {
+            "kind": row.kind,
+            "cut": row.subject,
+            "share": float(left[row.kind, row.subject]),
+            "tau": number(row.value),
+            "low": number(row.low),
+            "high": number(row.high),
+            "beyond": None if pd.isna(row.other) else row.other,
+        }
+        for row in taus.itertuples()
+    ]
+
+
 def tail(subject: Subject) -> dict[str, Any]:
     """What the sampled estimate says of the tails whose grades are known, and how it was tested."""
     made, settings = subject.made, subject.settings["tail"]

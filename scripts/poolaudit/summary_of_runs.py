@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from poolaudit.rank_correlation import competition_ranks, kendall_tau
+from poolaudit.resampling import mean_intervals
 from poolaudit.runs import same_rankings
 from poolaudit.subject import Subject, mean_over_queries, number, primary_removal, records, share
 
@@ -23,14 +24,21 @@ def runs(subject: Subject) -> list[dict[str, Any]]:
         of_policy[row.measure] = {"mean": number(row.mean), "queries": int(row.queries)}
     coverage, bounds = _coverage_of_runs(subject), _bounds_of_runs(subject)
     losses = _own_losses(subject)
-    notes = _notes(subject)
+    notes, intervals = _notes(subject), _intervals(subject)
+    verdicts = {
+        n["run"]: n["verdict"]
+        for n in subject.made.verdicts["numbers"]
+        if n["measure"] == subject.primary.name
+    }
     scores = subject.primary_means[np.nan]
     ranks = dict(zip(scores.index, competition_ranks(scores.to_numpy()), strict=True))
     entries = [
         {
             **{key: c[key] for key in ("run", "pooled", "group", "family", "type")},
             "rank": None if math.isnan(ranks[c["run"]]) else int(ranks[c["run"]]),
+            "verdict": verdicts[c["run"]],
             "value": number(scores[c["run"]]),
+            "interval": intervals[c["run"]],
             **coverage[c["run"]],
             "values": values[c["run"]],
             "bounds": bounds.get(c["run"], {}),
@@ -40,6 +48,16 @@ def runs(subject: Subject) -> list[dict[str, Any]]:
         for c in subject.contributors
     ]
     return sorted(entries, key=lambda entry: entry["rank"] or len(entries) + 1)
+
+
+def _intervals(subject: Subject) -> dict[str, list[float | None]]:
+    """For each run the bootstrap interval of its primary score over queries."""
+    table = subject.made.evaluations[subject.policy]
+    table = table[table["depth"].isna() & (table["measure"] == subject.primary.name)]
+    values = table.assign(run=table["run"].astype(str), query_id=table["query_id"].astype(str))
+    values = values.pivot(index="run", columns="query_id", values="value")
+    ends = zip(*mean_intervals(values.to_numpy(float)), strict=True)
+    return {run: list(map(number, of_run)) for run, of_run in zip(values.index, ends, strict=True)}
 
 
 def _coverage_of_runs(subject: Subject) -> dict[str, dict[str, Any]]:

@@ -57,6 +57,21 @@
     box.before(bar);
   };
 
+  const quotable = (sentence) => {
+    const text = sentence.textContent.trim();
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "copy";
+    button.setAttribute("aria-label", `copy: ${text.slice(0, 60)}`);
+    button.addEventListener("click", async (event) => {
+      event.stopPropagation();
+      await navigator.clipboard.writeText(text);
+      button.textContent = "copied";
+      setTimeout(() => { button.textContent = "copy"; }, 1500);
+    });
+    sentence.append(button);
+  };
+
   const views = [];
   const chooser = document.getElementById("choose");
   const known = new Set([...chooser.options].map((option) => option.value));
@@ -89,6 +104,7 @@
 
   document.querySelectorAll("main table").forEach(sortable);
   document.querySelectorAll("[data-filter]").forEach(filterable);
+  if (navigator.clipboard) document.querySelectorAll(".quotable").forEach(quotable);
   document.querySelector(".choose").hidden = false;
   chooser.addEventListener("change", () => choose(chooser.value));
   document.querySelectorAll("tr[data-run]").forEach((row) => row.addEventListener("click", () => {
