@@ -241,6 +241,9 @@ def _try(rows: _Rows, judged: np.ndarray, n_runs: int, deepest: int) -> list[_Po
         returned, missing = of_run[depth], missing_of_run[depth]
         fits = (returned > 0) & (missing == 0)
         nearly = (missing > 0) & (missing <= SLACK * returned)
+        if not (fits | nearly).any():
+            found.append(_Pool(depth, fits, 0, 0))
+            continue
         top = rows.top(depth)
         if nearly.any():
             own = judged[top.pair] & ~top.pool_of(fits, judged)[top.pair]
