@@ -46,8 +46,12 @@ class Chart:
         return text.replace("<", "\\u003c")
 
     def svg(self) -> str:
-        """The chart drawn. Identifiers in it begin with the chart's name."""
+        """The chart drawn, for eyes alone: the page says its title to others.
+
+        Identifiers in it begin with the chart's name.
+        """
         drawn = vl_convert.vegalite_to_svg(self.spec, vl_version=VEGA_LITE)
+        drawn = drawn.replace("<svg ", '<svg aria-hidden="true" ', 1)
         return _with_own_identifiers(drawn, self.name)
 
 
@@ -102,7 +106,9 @@ def coverage(audit: Mapping[str, Any]) -> Chart:
         .mark_line(opacity=0.45, strokeWidth=1.2)
         .encode(
             x=alt.X(
-                "rank:Q", title="first k documents of each list", scale=alt.Scale(type="log")
+                "rank:Q",
+                title="first k documents of each list",
+                scale=_span(rows, "rank", type="log"),
             ).axis(values=sorted({row["rank"] for row in rows}), grid=False),
             y=alt.Y("judged:Q", title="judged share", scale=alt.Scale(domain=[0, 1])).axis(
                 format="%"
@@ -377,7 +383,7 @@ def _tau(value: float | None) -> str:
 def _span(rows: list[dict[str, Any]], field: str, **more: Any) -> alt.Scale:
     """A scale over all values, also where a layer of the chosen run alone has none."""
     values = [row[field] for row in rows]
-    return alt.Scale(domain=[min(values), max(values)], zero=False, **more)
+    return alt.Scale(domain=[min(values), max(values)], **more)
 
 
 def _only_chosen(chart: alt.Chart) -> alt.Chart:

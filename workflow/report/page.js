@@ -88,6 +88,7 @@
     spec.width = "container";
     const still = plot.firstElementChild;
     const live = document.createElement("div");
+    live.setAttribute("aria-hidden", "true");
     plot.append(live);
     const { view } = await vegaEmbed(live, spec, {
       ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true },
