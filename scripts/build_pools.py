@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 from job import job
 from poolaudit import pairs, pools
 from poolaudit.files import write_table, write_text
-from poolaudit.measures import levels_of
+from poolaudit.measure_names import levels_of
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output

@@ -5,7 +5,7 @@ import pyarrow as pa
 from job import job
 from poolaudit import calibration, pairs, tail
 from poolaudit.files import write_table
-from poolaudit.measures import levels_of
+from poolaudit.measure_names import levels_of
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output

@@ -7,7 +7,7 @@ from poolaudit import pairs, tail, verdicts
 from poolaudit.comparisons import read_evaluation
 from poolaudit.files import read_json, write_json
 from poolaudit.findings import Thresholds
-from poolaudit.measures import levels_of
+from poolaudit.measure_names import levels_of
 from poolaudit.number_verdicts import Evidence
 
 with job(snakemake) as log:

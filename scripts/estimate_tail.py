@@ -11,7 +11,7 @@ from job import job
 from poolaudit import pairs, qrels, tail
 from poolaudit.calibration import held_back
 from poolaudit.files import write_table
-from poolaudit.measures import levels_of
+from poolaudit.measure_names import levels_of
 from poolaudit.rehearsal import rehearse
 
 with job(snakemake) as log:

@@ -7,7 +7,7 @@ from poolaudit import pairs
 from poolaudit.cells import cells
 from poolaudit.files import write_table
 from poolaudit.lists import judged_lists
-from poolaudit.measures import parse_measures
+from poolaudit.measure_names import parse_measures
 from poolaudit.policies import coverage
 
 STANDARD = {5, 10, 20, 100, 1000}

@@ -44,6 +44,15 @@ def test_defaults_are_filled_in(folder):
     assert settings["pool"] == {"depths": [5, 10, 20, 50, 100]}
 
 
+def test_measures_get_their_canonical_names(folder):
+    (folder / "mine.yaml").write_text(
+        SETTINGS.replace("[nDCG@10, AP]", '["RBP(rel=2, p=0.5)", MAP]')
+    )
+    settings = config.load_collection("mine.yaml").settings
+    assert settings["measures"] == ["RBP(p=0.5,rel=2)", "AP"]
+    assert settings["primary"]["measure"] == "RBP(p=0.5,rel=2)"
+
+
 def test_the_nominal_depth_is_one_of_the_depths(folder):
     (folder / "mine.yaml").write_text(SETTINGS + "pool: {depth: 7, depths: [10, 5]}\n")
     assert config.load_collection("mine.yaml").settings["pool"]["depths"] == [5, 7, 10]
@@ -78,6 +87,7 @@ def test_files_that_the_workflow_makes_need_not_exist_yet(folder):
         ("pool: {depth: ten}\n", "pool.depth (line 4): 'ten' is not of type 'integer'"),
         ("pool: {depth: 0}\n", "pool.depth (line 4): 0 is less than the minimum of 1"),
         ("runs: other.tsv\n", "the key 'runs' stands 2 times"),
+        ("primary: {measure: nDGC@10}\n", "did you mean nDCG"),
         ("primary: {measure: P@5}\n", "The primary measure is not among those that are computed."),
         ("baseline: bm52\n", "key baseline"),
         ("verdicts: {thresholds: {flip: [1, 2]}}\n", "verdicts.thresholds.flip (line 4)"),

@@ -17,7 +17,7 @@ from poolaudit.ledgers import (
     topic_ledger,
 )
 from poolaudit.lists import judged_lists
-from poolaudit.measures import at_level, parse_measure
+from poolaudit.measure_names import at_level, parse_measure
 from poolaudit.policies import evaluate
 from real import dl19_passage
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from literal import tables
 from poolaudit.errors import AuditError
 from poolaudit.lists import judged_lists
-from poolaudit.measures import Measure, levels_of, parse_measure
+from poolaudit.measure_names import Measure, levels_of, parse_measure
 from poolaudit.pairs import Contributor, build
 from poolaudit.policies import evaluate, means
 from poolaudit.runs import read_run

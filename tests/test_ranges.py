@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from literal import tables
 from poolaudit.lists import judged_lists
-from poolaudit.measures import parse_measure
+from poolaudit.measure_names import parse_measure
 from poolaudit.policies import difference, evaluate
 from poolaudit.ranges import exact_ranges, is_exact, open_documents, outer_range
 

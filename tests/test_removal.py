@@ -11,9 +11,10 @@ from literal import tables
 from poolaudit import removal, routes
 from poolaudit.errors import AuditError
 from poolaudit.lists import judged_lists
-from poolaudit.measures import parse_measure
+from poolaudit.measure_names import parse_measure
 from poolaudit.pairs import UNJUDGED, Contributor
 from poolaudit.policies import POLICIES, evaluate, means
+from submitted import dl19, trec8
 
 GROUPS = {"ash1": "ash", "ash2": "ash", "oak1": "oak", "late": "oak"}
 
@@ -153,6 +154,31 @@ def test_intervals_only_where_enough_queries_changed():
     assert row.change_low <= row.change <= row.change_high and row.change_low > 0
 
 
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+def test_intervals_cover_skewed_changes_of_which_many_are_zero(share):
+    # 50 queries, of which a share change, by amounts of exponential size: the true mean is the
+    # share. 600 draws at a nominal 95%; three standard errors of .93 are .031.
+    rng = np.random.default_rng(7)
+    drawn = rng.exponential(size=(600, 50)) * (rng.random((600, 50)) < share)
+    changed = (drawn > 0).sum(axis=1)
+    weights = removal.bootstrap_weights(50, seed=1)
+    low, high = removal.change_intervals(drawn, changed, weights)
+    told = changed >= removal.FEWEST_CHANGED
+    assert np.isnan(low[~told]).all() and told.mean() > 0.9
+    assert np.mean((low <= share)[told] & (share <= high)[told]) > 0.93 - 0.031
+
+
+def test_a_summary_says_which_mean_it_is():
+    # P@1 without their own: ash1 falls from 1 to 1/2, oak1 from 1/2 to 1/2, both of two queries.
+    qrels, runs = "q1: a=1 b=0\nq2: c=1", {"ash1": "q1: a\nq2: c", "oak1": "q1: b\nq2: c"}
+    table, _ = leave_out(qrels, runs, ["P@1"], [1], kinds=["run"])
+    (row,) = removal.summarise(table).itertuples()
+    assert (row.runs, row.mean_relative, row.mean_absolute) == (2, 0.25, 0.25)
+    assert row.ratio_of_sums == pytest.approx(0.5 / 1.5)
+    assert (row.largest, row.largest_run, row.largest_left_out) == (0.5, "ash1", "ash1")
+    assert row.cannot_see == removal.CANNOT_SEE
+
+
 def test_deep_queries_are_the_ten_with_the_most_relevant_documents():
     # Eleven queries; the last has one relevant document, the others two. Its loss does not count.
     qrels = "\n".join(f"q{i:02}: a=1 b=1" for i in range(10)) + "\nq10: c=1"
@@ -272,3 +298,98 @@ def test_the_same_as_judging_anew_without_each_contributor(lists, drawn, depth, 
         if ranks and not np.isnan(expected):
             assert row.rank_without == 1 + (scores > expected + 1e-12).sum()
     assert len(table) == len(MEASURES) * len(POLICIES) * (3 + 4)
+
+
+# Real collections.
+MEANS = ["mean_relative", "mean_absolute", "ratio_of_sums", "largest"]
+
+
+def percent(row, names=MEANS) -> list[float]:
+    return [round(100 * getattr(row, name), 2) for name in names]
+
+
+@pytest.fixture(scope="module")
+def trec8_removal(real_data):
+    collection = trec8(real_data)
+    pairs, rankings = collection.tables
+    table, _ = removal.leave_out_uniques(
+        pairs, rankings, collection.contributors, ["AP", "nDCG@10", "Bpref"], depths=[100]
+    )
+    return collection, table
+
+
+@pytest.mark.real
+def test_trec8_by_group_run_and_type(trec8_removal):
+    # Published for groups: mean .78, largest 9.9 (Voorhees 2001).
+    summary = removal.summarise(trec8_removal[1])
+    group = one(summary, kind="group", measure="AP")
+    assert group.runs == 71 and group.largest_run == "READWARE2"
+    assert percent(group) == [0.76, 0.77, 0.79, 9.93]
+    assert percent(group, ["deep_mean", "deep_largest"]) == [3.31, 33.88]
+    assert percent(one(summary, kind="run", measure="AP")) == [0.57, 0.57, 0.47, 5.63]
+    assert percent(one(summary, kind="type", measure="AP")) == [0.41, 1.93, 0.15, 13.46]
+    assert (round(group.tau, 4), round(group.tau_ap, 4)) == (0.9906, 0.9639)
+
+
+@pytest.mark.real
+def test_trec8_the_automatic_runs_alone(trec8_removal):
+    summary = removal.summarise(trec8_removal[1], by=["type"])
+    automatic = one(summary, kind="group", measure="AP", type="automatic")
+    assert automatic.runs == 62 and percent(automatic) == [0.34, 0.35, 0.14, 3.31]
+    assert percent(one(summary, kind="group", measure="AP", type="manual"))[-1] == 9.93
+
+
+@pytest.mark.real
+def test_trec8_reduced_judgments_scored_by_pytrec_eval_say_the_same(trec8_removal):
+    import pytrec_eval
+
+    collection, table = trec8_removal
+    pairs, rankings = collection.tables
+    docs = pairs.doc_id.to_pylist()
+    names = {"AP": "map", "nDCG@10": "ndcg_cut_10", "Bpref": "bpref"}
+    for kind, left_out in (("run", "Dm8Nbn"), ("group", "miti"), ("type", "manual")):
+        holders = pairs.holders[kind]
+        unique = pairs.unique_to(kind, left_out, 100)
+        assert holders.best[unique].tolist() == [holders.names.index(left_out)] * unique.sum()
+        qrels = {query: {} for query in pairs.query_ids}
+        for pair in np.flatnonzero((pairs.relevance != UNJUDGED) & ~unique):
+            qrels[pairs.query_ids[pairs.query[pair]]][docs[pair]] = int(pairs.relevance[pair])
+        evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(names.values()))
+        own = table[(table.kind == kind) & (table.left_out == left_out)]
+        for run in sorted(set(own.run))[:3]:
+            scores = evaluator.evaluate(ranking(pairs, rankings, docs, run))
+            for measure, peer in names.items():
+                row = one(own, run=run, measure=measure)
+                expected = sum(scores[query][peer] for query in scores) / len(pairs.query_ids)
+                assert row.score_without == pytest.approx(expected, abs=1e-9)
+
+
+def ranking(pairs, rankings, docs, run) -> dict[str, dict[str, float]]:
+    """A run as pytrec_eval takes it, with scores that fall with the rank."""
+    found = {}
+    for i in np.flatnonzero(rankings.list_run == rankings.runs.index(run)):
+        rows = slice(rankings.offsets[i], rankings.offsets[i + 1])
+        names = [docs[pair] for pair in rankings.pair[rows]]
+        query = rankings.query_ids[rankings.list_query[i]]
+        found[query] = {name: float(-place) for place, name in enumerate(names)}
+    return found
+
+
+@pytest.mark.real
+def test_dl19_by_group(real_data):
+    collection = dl19(real_data)
+    table, _ = removal.leave_out_uniques(
+        *collection.tables, collection.contributors, ["nDCG@10", "AP(rel=2)"], nominal=10
+    )
+    groups = table[table.kind == "group"]
+    assert groups.left_out.nunique() == 12
+    summary = removal.summarise(groups)
+    ndcg, ap = (one(summary, measure=measure) for measure in ("nDCG@10", "AP(rel=2)"))
+    assert percent(ndcg) == [3.90, 3.90, 3.78, 13.77]
+    assert percent(ap) == [2.05, 2.05, 1.91, 7.73]
+    # The run that depends most on what its own group brought, and that falls furthest.
+    assert ndcg.largest_run == ap.largest_run == "ICT-CKNRM_B50"
+    row = one(groups, run="ICT-CKNRM_B50", measure="nDCG@10")
+    assert (row.left_out, row.unique, row.unique_relevant) == ("ICTNET", 197, 88)
+    assert (round(row.score, 4), round(row.score_without, 4)) == (0.6014, 0.5186)
+    assert (row.rank, row.rank_without, row.queries_changed) == (30, 39, 28)

@@ -16,7 +16,7 @@ from poolaudit.comparisons import choose, compare
 from poolaudit.findings import Thresholds
 from poolaudit.flips import flips
 from poolaudit.lists import judged_lists
-from poolaudit.measures import levels_of
+from poolaudit.measure_names import levels_of
 from poolaudit.number_verdicts import built_by_assessors
 from poolaudit.pairs import Contributor, Pairs, Rankings
 from poolaudit.policies import coverage, evaluate_policies

@@ -27,15 +27,8 @@ from poolaudit.formulas import ratio
 from poolaudit.gain_bounds import gain_bounds
 from poolaudit.judgeable import Judgeable, population
 from poolaudit.lists import JudgedLists
-from poolaudit.measures import (
-    UNCUT,
-    Graded,
-    Measure,
-    View,
-    compute,
-    parse_measures,
-    running,
-)
+from poolaudit.measure_names import Measure, parse_measures
+from poolaudit.measures import UNCUT, Graded, View, compute, running
 from poolaudit.pairs import Pairs, Rankings
 from poolaudit.policies import restricted_depth
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from poolaudit.formulas import ratio
 from poolaudit.judgeable import Judgeable
-from poolaudit.measures import Measure, running
+from poolaudit.measure_names import Measure
+from poolaudit.measures import running
 
 
 def bpref_bounds(judgeable: Judgeable, measure: Measure) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poolaudit.errors import AuditError, nearest
-from poolaudit.measures import parse_measure
+from poolaudit.measure_names import parse_measure
 from poolaudit.pairs import Pairs, Rankings
 from poolaudit.policies import Evaluation, difference, means
 from poolaudit.ranges import Range, exact_ranges, is_exact, outer_range

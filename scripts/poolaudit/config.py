@@ -17,6 +17,7 @@ import jsonschema
 import yaml
 
 from poolaudit.errors import AuditError, nearest
+from poolaudit.measure_names import parse_measure
 
 PROJECT = Path(__file__).resolve().parents[2]
 SCHEMAS = PROJECT / "workflow" / "schemas"
@@ -250,8 +251,13 @@ def _key_lines(node: yaml.Node, path: tuple) -> Iterable[tuple[tuple, int]]:
 
 def _complete(settings: dict[str, Any], file: Path) -> None:
     """Fill in the defaults that depend on other settings, and check what a schema cannot."""
+    settings["measures"] = [
+        _measure(name, f"{file}, key measures") for name in settings["measures"]
+    ]
     primary = settings["primary"]
-    primary.setdefault("measure", settings["measures"][0])
+    primary["measure"] = _measure(
+        primary.get("measure", settings["measures"][0]), f"{file}, key primary.measure"
+    )
     for key, known in (("measure", settings["measures"]), ("policy", settings["policies"])):
         if primary[key] not in known:
             raise AuditError(
@@ -263,6 +269,20 @@ def _complete(settings: dict[str, Any], file: Path) -> None:
             )
     depths = set(settings["pool"]["depths"]) | ({settings["pool"].get("depth")} - {None})
     settings["pool"]["depths"] = sorted(depths)
+
+
+def _measure(name: str, where: str) -> str:
+    """The canonical name of a measure."""
+    try:
+        return parse_measure(name).name
+    except AuditError as error:
+        raise AuditError(
+            error.what,
+            where=where,
+            found=error.found,
+            expected=error.expected,
+            todo=error.todo,
+        ) from None
 
 
 def _runs_root(settings: Mapping[str, Any]) -> Path:

@@ -23,7 +23,8 @@ import numpy as np
 
 from poolaudit.comparisons import Comparison
 from poolaudit.lists import judged_lists
-from poolaudit.measures import UNCUT, Measure, parse_measure
+from poolaudit.measure_names import Measure, parse_measure
+from poolaudit.measures import UNCUT
 from poolaudit.pairs import Pairs, Rankings
 from poolaudit.policies import evaluate
 from poolaudit.ranges import open_documents

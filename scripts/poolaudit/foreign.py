@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from poolaudit.measures import Measure, View
+from poolaudit.measure_names import Measure
+from poolaudit.measures import View
 
 
 def compute_with_ir_measures(view: View, measure: Measure) -> np.ndarray:

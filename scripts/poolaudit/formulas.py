@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from poolaudit.measures import Hits, Measure, View
+    from poolaudit.measure_names import Measure
+    from poolaudit.measures import Hits, View
 
 INFAP_EPSILON = 1e-5
 Depth = int | np.ndarray

@@ -27,7 +27,8 @@ import numpy as np
 
 from poolaudit.formulas import discounts, ratio
 from poolaudit.judgeable import Judgeable
-from poolaudit.measures import UNCUT, Measure, compute
+from poolaudit.measure_names import Measure
+from poolaudit.measures import UNCUT, compute
 
 
 @dataclass(frozen=True)

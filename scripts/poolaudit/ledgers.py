@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from poolaudit.errors import AuditError
 from poolaudit.lists import JudgedLists, judged_lists
-from poolaudit.measures import Measure, at_level, parse_measure, parse_measures
+from poolaudit.measure_names import Measure, at_level, parse_measure, parse_measures
 from poolaudit.pairs import UNJUDGED, Pairs, Rankings
 from poolaudit.policies import Evaluation, answered, evaluate, means, n_values
 from poolaudit.rank_correlation import kendall_tau

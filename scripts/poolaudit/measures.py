@@ -1,53 +1,24 @@
-"""The measures: their names, what they look at, and their values for all lists at once.
+"""The measures: what they look at, and their values for all lists at once.
 
 A measure looks at a `View`: the judged lists, one judgment set, and whether the unjudged documents
-are still in their places. The formulas are in `formulas`.
+are still in their places. The formulas are in `formulas`,
+what the names mean in `measure_names`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
 
 import numpy as np
 
 from poolaudit import formulas
-from poolaudit.errors import AuditError, nearest
 from poolaudit.formulas import Depth, discounts
 from poolaudit.lists import JudgedLists
+from poolaudit.measure_names import Measure
 
 UNCUT = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True)
-class Measure:
-    """One measure with its parameters.
-
-    Attributes:
-        name: its canonical name in ir_measures' notation, such as `RBP(p=0.5,rel=2)`.
-        base: the name without parameters.
-        cutoff: the rank it stops at, or None.
-        rel: the lowest grade that counts as relevant; None where grades are gains.
-        p: the persistence of RBP.
-        judged_only: unjudged documents are deleted before it is computed.
-        ours: computed here; else by ir_measures.
-    """
-
-    name: str
-    base: str
-    cutoff: int | None = None
-    rel: int | None = None
-    p: float | None = None
-    judged_only: bool = False
-    ours: bool = True
-
-    @property
-    def own_policy(self) -> str | None:
-        """What it does with unjudged documents, if it does that whatever the policy is."""
-        return "condense" if self.judged_only else _OWN_POLICY.get(self.base)
 
 
 class Graded:
@@ -218,53 +189,18 @@ def running(values: np.ndarray) -> np.ndarray:
     return total
 
 
-@dataclass(frozen=True)
-class _Definition:
-    """A measure of our own: its function, whether it has a cutoff, its parameters' defaults."""
-
-    function: Callable[[View, Measure, Depth], np.ndarray]
-    cutoff: Literal["required", "optional", "none"]
-    defaults: Mapping[str, Any]
-
-
-_REL = {"rel": 1}
-_JUDGED_ONLY = {"judged_only": False}
-_REQUIRED = None
-_OURS = {
-    "nDCG": _Definition(formulas.ndcg, "optional", _JUDGED_ONLY),
-    "NCG": _Definition(formulas.ncg, "required", {}),
-    "P": _Definition(formulas.precision, "required", _REL | _JUDGED_ONLY),
-    "R": _Definition(formulas.recall, "required", _REL | _JUDGED_ONLY),
-    "AP": _Definition(formulas.average_precision, "optional", _REL | _JUDGED_ONLY),
-    "RR": _Definition(formulas.reciprocal_rank, "optional", _REL | _JUDGED_ONLY),
-    "Success": _Definition(formulas.success, "required", _REL | _JUDGED_ONLY),
-    "RBP": _Definition(formulas.rank_biased_precision, "optional", {"p": 0.8, "rel": _REQUIRED}),
-    "Bpref": _Definition(formulas.bpref, "none", _REL),
-    "infAP": _Definition(formulas.inferred_average_precision, "none", _REL),
-    "Judged": _Definition(formulas.judged_share, "optional", {}),
-}
-_ALIASES = {
-    "NDCG": "nDCG",
-    "MAP": "AP",
-    "MRR": "RR",
-    "Precision": "P",
-    "Recall": "R",
-    "BPref": "Bpref",
-}
-_TREC_EVAL = {
-    "ndcg": "nDCG",
-    "ndcg_cut": "nDCG",
-    "map": "AP",
-    "map_cut": "AP",
-    "recip_rank": "RR",
-    "recall": "R",
-    "bpref": "Bpref",
-    "success": "Success",
-}
-_OWN_POLICY = {
-    "Bpref": "reads judged documents only",
-    "infAP": "infers unjudged documents of the pool",
-    "Judged": "counts judged documents",
+_FUNCTIONS: dict[str, Callable[[View, Measure, Depth], np.ndarray]] = {
+    "nDCG": formulas.ndcg,
+    "NCG": formulas.ncg,
+    "P": formulas.precision,
+    "R": formulas.recall,
+    "AP": formulas.average_precision,
+    "RR": formulas.reciprocal_rank,
+    "Success": formulas.success,
+    "RBP": formulas.rank_biased_precision,
+    "Bpref": formulas.bpref,
+    "infAP": formulas.inferred_average_precision,
+    "Judged": formulas.judged_share,
 }
 
 
@@ -282,141 +218,4 @@ def compute(view: View, measure: Measure, depth: Depth | None = None) -> np.ndar
     """
     if depth is None:
         depth = measure.cutoff or UNCUT
-    return _OURS[measure.base].function(view, measure, depth)
-
-
-def parse_measures(measures: Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Parse several names; those that are parsed already are passed on."""
-    return tuple(m if isinstance(m, Measure) else parse_measure(m) for m in measures)
-
-
-def levels_of(measures: Iterable[str | Measure]) -> list[int]:
-    """The relevance levels that the measures use, ascending; 1 is always among them."""
-    return sorted({1} | {m.rel for m in parse_measures(measures) if m.rel is not None})
-
-
-def parse_measure(name: str) -> Measure:
-    """Parse a measure's name in ir_measures' notation.
-
-    Args:
-        name: such as `nDCG@10`, `AP(rel=2)`, `RBP(p=0.5,rel=2)` or `NCG@1000`. Spaces and
-            parameters at their default are dropped, aliases such as `MAP` replaced.
-
-    Returns:
-        The measure. Names that are not among the project's own are looked up in ir_measures.
-
-    Raises:
-        AuditError: the name is not known, or its parameters are not.
-    """
-    match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@(\d+))?", name.replace(" ", ""))
-    if not match:
-        raise AuditError("a measure's name cannot be read", found=name, expected=_EXAMPLES)
-    base = _ALIASES.get(match[1], match[1])
-    parameters = _parameters(name, match[2] or "")
-    if base not in _OURS or not parameters.keys() <= _OURS[base].defaults.keys():
-        return _of_ir_measures(name)
-    return _own(name, base, parameters, int(match[3]) if match[3] else None)
-
-
-_EXAMPLES = "a name as ir_measures writes them, such as nDCG@10, AP(rel=2) or RBP(p=0.5,rel=2)"
-
-
-def _parameters(name: str, text: str) -> dict[str, str]:
-    words = [word.split("=") for word in text.split(",") if word]
-    if any(len(word) != 2 for word in words):
-        raise AuditError("a measure's parameters cannot be read", found=name, expected=_EXAMPLES)
-    return dict(words)
-
-
-def _own(name: str, base: str, given: dict[str, str], cutoff: int | None) -> Measure:
-    """Check the parameters of one of the project's own measures, and write its name anew."""
-    definition = _OURS[base]
-    if cutoff == 0 or (cutoff is None, definition.cutoff) in ((True, "required"), (False, "none")):
-        expected = {"required": f"{base}@10", "optional": f"{base} or {base}@10", "none": base}
-        raise AuditError(
-            "a measure's cutoff is wrong or missing",
-            found=name,
-            expected=expected[definition.cutoff],
-        )
-    values = {**definition.defaults, **{key: _value(name, key, given[key]) for key in given}}
-    if missing := [key for key in values if values[key] is _REQUIRED]:
-        raise AuditError(f"{base} needs {missing[0]}=", found=name, expected=f"{base}(rel=1)")
-    return _named(base, values, cutoff)
-
-
-def _named(base: str, values: Mapping[str, Any], cutoff: int | None) -> Measure:
-    """One of the project's own measures, with its canonical name."""
-    defaults = _OURS[base].defaults
-    shown = [f"{key}={values[key]!r}" for key in values if values[key] != defaults[key]]
-    name = base + (f"({','.join(shown)})" if shown else "") + (f"@{cutoff}" if cutoff else "")
-    return Measure(name=name, base=base, cutoff=cutoff, **values)
-
-
-def at_level(measure: Measure, rel: int) -> Measure:
-    """The same measure of binary relevance, with grades from `rel` on as relevant."""
-    if measure.ours:
-        parameters = {key: getattr(measure, key) for key in _OURS[measure.base].defaults}
-        return _named(measure.base, {**parameters, "rel": rel}, measure.cutoff)
-    import ir_measures
-
-    return parse_measure(str(ir_measures.parse_measure(measure.name)(rel=rel)))
-
-
-def _value(name: str, key: str, text: str) -> int | float | bool:
-    """One parameter's value, checked."""
-    expected = {"rel": "a grade, 1 or more", "p": "0 < p < 1", "judged_only": "True or False"}
-    try:
-        if key == "rel" and (rel := int(text)) >= 1:
-            return rel
-        if key == "p" and 0 < (p := float(text)) < 1:
-            return p
-        if key == "judged_only" and text in ("True", "False"):
-            return text == "True"
-    except ValueError:
-        pass
-    raise AuditError(f"{key} cannot have this value", found=name, expected=expected[key])
-
-
-def _of_ir_measures(name: str) -> Measure:
-    """A measure that is left to ir_measures."""
-    import ir_measures
-
-    try:
-        measure = ir_measures.parse_measure(name)
-        measure.validate_params()
-    except NameError as error:
-        raise AuditError(
-            "no such measure", found=name, expected=_EXAMPLES, todo=_suggest(name)
-        ) from error
-    except (AssertionError, TypeError, ValueError) as error:
-        raise AuditError(
-            "no such parameter of this measure", found=name, expected=_EXAMPLES, todo=str(error)
-        ) from error
-    if not ir_measures.DefaultPipeline.supports(measure):
-        raise AuditError(
-            "ir_measures knows this measure, but no provider that is installed computes it",
-            found=name,
-            todo="install a provider of it, or choose another measure",
-        )
-    defaults = {key: info.default for key, info in measure.SUPPORTED_PARAMS.items()}
-    values = {**defaults, **measure.params}
-    return Measure(
-        name=str(measure),
-        base=measure.NAME,
-        cutoff=measure.params.get("cutoff"),
-        rel=values["rel"] if isinstance(values.get("rel"), int) else None,
-        judged_only=values.get("judged_only") is True,
-        ours=False,
-    )
-
-
-def _suggest(name: str) -> str:
-    """The nearest known names, also for those of trec_eval."""
-    import ir_measures
-
-    trec_eval = re.fullmatch(r"([A-Za-z_]+?)(?:_(\d+))?", name)
-    if trec_eval and trec_eval[1] in _TREC_EVAL:
-        cutoff = f"@{trec_eval[2]}" if trec_eval[2] else ""
-        return f"did you mean {_TREC_EVAL[trec_eval[1]]}{cutoff}?"
-    base = re.split(r"[@(]", name)[0]
-    return nearest(base, {*_OURS, *ir_measures.measures.registry})
+    return _FUNCTIONS[measure.base](view, measure, depth)

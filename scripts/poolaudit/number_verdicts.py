@@ -28,7 +28,7 @@ from poolaudit.findings import (
     verdict,
     worst,
 )
-from poolaudit.measures import Measure, parse_measure
+from poolaudit.measure_names import Measure, parse_measure
 from poolaudit.pairs import Contributor
 from poolaudit.policies import Evaluation, means, n_values
 

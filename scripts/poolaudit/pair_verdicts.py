@@ -22,7 +22,7 @@ from poolaudit.findings import (
     worst,
 )
 from poolaudit.flips import Flip
-from poolaudit.measures import parse_measure
+from poolaudit.measure_names import parse_measure
 
 _ROUNDING = 1e-12
 

@@ -19,14 +19,8 @@ import numpy as np
 from poolaudit.errors import AuditError, nearest
 from poolaudit.foreign import compute_with_ir_measures
 from poolaudit.lists import JudgedLists
-from poolaudit.measures import (
-    UNCUT,
-    Graded,
-    Measure,
-    View,
-    compute,
-    parse_measures,
-)
+from poolaudit.measure_names import Measure, parse_measures
+from poolaudit.measures import UNCUT, Graded, View, compute
 
 POLICIES = ("nonrelevant", "condense", "restrict", "restrict-common")
 

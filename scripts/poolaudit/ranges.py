@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from poolaudit.measures import UNCUT, Measure, parse_measure
+from poolaudit.measure_names import Measure, parse_measure
+from poolaudit.measures import UNCUT
 from poolaudit.pairs import NEVER, Pairs, Rankings
 
 _SUMS = ("P", "RBP")

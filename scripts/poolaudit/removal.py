@@ -17,7 +17,7 @@ import pandas as pd
 
 from poolaudit.errors import AuditError, nearest
 from poolaudit.lists import judged_lists
-from poolaudit.measures import Measure, parse_measures
+from poolaudit.measure_names import Measure, parse_measures
 from poolaudit.pairs import KINDS, UNJUDGED, Contributor, Pairs, Rankings
 from poolaudit.rank_correlation import competition_ranks, correlations
 from poolaudit.reduced import RELEVANT, Reductions, Whole, reach, rescore
@@ -120,10 +120,9 @@ def leave_out_uniques(
         By contributor, one row for each kind, left_out, run (of this contributor, pooled or not;
         all runs for routes), measure, policy and depth (null: all of the judgments):
 
-        * pooled (whether means should count it), variant;
+        * pooled (whether means should count it) and type of the run; variant;
         * score, score_without, change (score less score_without), relative_change (over score;
-          null where it is 0); change_low, change_high: 95% bootstrap interval of the change over
-          queries, where at least FEWEST_CHANGED of them changed;
+          null where it is 0); change_low, change_high: as in `change_intervals`;
         * queries, queries_without (that have a value), queries_changed (whose value changed);
         * deep_score, deep_without, deep_change, deep_relative: the same on the ten queries with the
           most relevant documents;
@@ -142,7 +141,7 @@ def leave_out_uniques(
     if variant not in VARIANTS:
         raise AuditError("no such variant", found=variant, expected=", ".join(VARIANTS))
     kinds = kinds_to_leave_out(pairs)[0] if kinds is None else kinds
-    weights = _bootstrap_weights(len(pairs.query_ids), seed)
+    weights = bootstrap_weights(len(pairs.query_ids), seed)
     by_contributor, by_query = _Rows(), _Rows()
     for depth in [*depths, *([None] if nominal is not None or routes is not None else [])]:
         grades = pairs.grades(depth)
@@ -159,11 +158,52 @@ def leave_out_uniques(
             for absence in absences:
                 _leave_out(pairs, before, absence, depth, ranks, weights, by_contributor, by_query)
     table = by_contributor.table(KEY)
-    pooled = {c.run: c.pooled for c in contributors}
-    table.insert(len(KEY), "pooled", table["run"].map(pooled).astype(bool))
-    table.insert(len(KEY) + 1, "variant", variant)
+    made_by = {c.run: c for c in contributors}
+    table.insert(len(KEY), "pooled", np.array([made_by[r].pooled for r in table["run"]], bool))
+    table.insert(len(KEY) + 1, "type", [made_by[r].type for r in table["run"]])
+    table.insert(len(KEY) + 2, "variant", variant)
     table["cannot_see"] = pd.Categorical([CANNOT_SEE] * len(table))
     return table, by_query.table([*KEY, "query_id"])
+
+
+def summarise(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """What removal did to the pooled runs, in a few numbers.
+
+    Args:
+        table: by contributor, as `leave_out_uniques` returns it.
+        by: further columns to tell runs apart by, such as `type`.
+
+    Returns:
+        One row for each kind, measure, policy, depth and value of `by`: runs; three means of the
+        relative changes, which need not be close: mean_relative (signed), mean_absolute and
+        ratio_of_sums (sum of changes over sum of scores); largest (by size, signed), largest_run
+        and largest_left_out; deep_mean and deep_largest on the ten queries with the most relevant
+        documents; tau and tau_ap, the lowest of any removal, where ranks were asked for; and
+        cannot_see.
+    """
+    keys = ["kind", "measure", "policy", "depth", *by]
+    groups = table[table["pooled"]].groupby(keys, dropna=False, sort=True)
+    rows = [dict(zip(keys, key, strict=True)) | _summary(group) for key, group in groups]
+    return pd.DataFrame(rows).astype({"depth": "Int32"})
+
+
+def _summary(group: pd.DataFrame) -> dict[str, object]:
+    relative, deep = group["relative_change"], group["deep_relative"]
+    at = relative.abs().idxmax() if relative.notna().any() else None
+    correlations = [column for column in ("tau", "tau_ap") if column in group]
+    return {
+        "runs": len(group),
+        "mean_relative": relative.mean(),
+        "mean_absolute": relative.abs().mean(),
+        "ratio_of_sums": group["change"].sum() / (group["score"].sum() or np.nan),
+        "largest": np.nan if at is None else relative[at],
+        "largest_run": None if at is None else group["run"][at],
+        "largest_left_out": None if at is None else group["left_out"][at],
+        "deep_mean": deep.mean(),
+        "deep_largest": deep.loc[deep.abs().idxmax()] if deep.notna().any() else np.nan,
+        **{column: group[column].min() for column in correlations},
+        "cannot_see": CANNOT_SEE,
+    }
 
 
 @dataclass(frozen=True)
@@ -402,7 +442,7 @@ def _compare(
 ) -> dict[str, np.ndarray]:
     """What removals make of scores [measures, cells, queries]: arrays [measures, cells]."""
     changed = _differ(old, new).sum(axis=2)
-    low, high = _interval(old - new, changed, weights)
+    low, high = change_intervals(old - new, changed, weights)
     score, score_without = _mean(old), _mean(new)
     deep_score, deep_without = (
         _mean(np.take_along_axis(values, deep[:, None, :], axis=2)) for values in (old, new)
@@ -430,26 +470,48 @@ def _relative(score: np.ndarray, score_without: np.ndarray) -> np.ndarray:
     return np.divide(score - score_without, score, out=nothing, where=score != 0)
 
 
-def _bootstrap_weights(n_queries: int, seed: int) -> np.ndarray:
-    """float64[resamples, queries]: how often each query is drawn, over the number of queries."""
+def bootstrap_weights(n_queries: int, seed: int) -> np.ndarray:
+    """float64[resamples, queries]: how often each query is drawn, as a share of all draws."""
     drawn = np.random.default_rng(seed).multinomial(
         n_queries, np.full(n_queries, 1 / n_queries), size=RESAMPLES
     )
     return drawn / n_queries
 
 
-def _interval(
+def change_intervals(
     differences: np.ndarray, changed: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Percentile bootstrap of the mean over queries, where enough of them changed; else NaN.
+    """Bootstrap-t intervals of the mean change over queries (Efron and Tibshirani 1993).
 
-    A query without a value before or after leaves nothing to resample: NaN.
+    The percentile bootstrap is too short here: most queries do not change, and few carry most of
+    the change. Each resample's mean is therefore taken in units of its own standard error.
+
+    Args:
+        differences: float64[..., queries]; NaN where a score before or after is missing.
+        changed: int64[...], the number of queries that changed.
+        weights: float64[resamples, queries], each query's share of a resample.
+
+    Returns:
+        low, high: float64[...], nominal level 95%. NaN where fewer than FEWEST_CHANGED queries
+        changed, or a difference is missing.
+
+    Coverage seen in simulations of 43 and 50 queries with ten or more changed: 92 to 97% for
+    changes of exponential size, of log-normal size with sigma 1, and drawn from the changes of
+    TREC-8 and DL 2019 themselves (sigma .7 to .8; the percentile bootstrap: 85 to 92%); 89% with
+    sigma 1.5, when one or two queries carry nearly all of the change.
     """
     bounds = np.full((2, *changed.shape), np.nan)
-    enough = (changed >= FEWEST_CHANGED) & ~np.isnan(differences).any(axis=2)
-    means = weights @ differences[enough].T
+    enough = (changed >= FEWEST_CHANGED) & ~np.isnan(differences).any(axis=-1)
+    sample = differences[enough].T
+    n_queries = len(sample)
+    mean, error = sample.mean(axis=0), sample.std(axis=0) / np.sqrt(n_queries - 1)
+    drawn = weights @ sample
+    drawn_error = np.sqrt(np.maximum(weights @ sample**2 - drawn**2, 0) / (n_queries - 1))
+    # A resample of queries that all changed alike has no error to measure its distance by.
+    some = drawn_error > _TOLERANCE**0.5 * error
+    spread = np.divide(drawn - mean, drawn_error, out=np.zeros_like(drawn), where=some)
     tail = (1 - LEVEL) / 2
-    bounds[:, enough] = np.quantile(means, [tail, 1 - tail], axis=0)
+    bounds[:, enough] = mean - error * np.quantile(spread, [1 - tail, tail], axis=0)
     return bounds[0], bounds[1]
 
 

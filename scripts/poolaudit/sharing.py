@@ -21,7 +21,7 @@ from poolaudit import overlap, thinning
 from poolaudit import sharing_figures as figures
 from poolaudit import titlestat as ts
 from poolaudit.errors import AuditError
-from poolaudit.measures import levels_of
+from poolaudit.measure_names import levels_of
 from poolaudit.pairs import Contributor, Pairs, Rankings
 from poolaudit.policies import POLICIES
 from poolaudit.removal import CANNOT_SEE

@@ -16,7 +16,7 @@ import pandas as pd
 from poolaudit import overlap, thinning
 from poolaudit import titlestat as ts
 from poolaudit.lists import JudgedLists, judged_lists
-from poolaudit.measures import Measure, parse_measure
+from poolaudit.measure_names import Measure, parse_measure
 from poolaudit.pairs import NEVER, Contributor, Holders, Pairs, Rankings
 from poolaudit.policies import coverage, evaluate, means
 from poolaudit.pools import BANDS, coverage_by_band

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from poolaudit.lists import JudgedLists, judged_lists
-from poolaudit.measures import Measure, parse_measures
+from poolaudit.measure_names import Measure, parse_measures
 from poolaudit.pairs import UNJUDGED, Pairs, Rankings
 from poolaudit.policies import POLICIES, evaluate_policies, means
 from poolaudit.rank_correlation import kendall_tau

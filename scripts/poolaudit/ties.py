@@ -14,7 +14,7 @@ import numpy as np
 
 from poolaudit.errors import AuditError
 from poolaudit.lists import JudgedLists, judged_lists
-from poolaudit.measures import Measure, parse_measures
+from poolaudit.measure_names import Measure, parse_measures
 from poolaudit.pairs import Pairs, Rankings
 from poolaudit.policies import evaluate
 

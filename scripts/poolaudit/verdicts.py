@@ -24,7 +24,7 @@ from poolaudit.findings import (
     verdict,
 )
 from poolaudit.flips import Flip, flips
-from poolaudit.measures import parse_measure
+from poolaudit.measure_names import parse_measure
 from poolaudit.number_verdicts import Evidence, built_by_assessors, judge_numbers
 from poolaudit.pair_verdicts import judge_pairs, turned_orders
 from poolaudit.pairs import Pairs, Rankings
