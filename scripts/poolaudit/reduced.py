@@ -20,7 +20,8 @@ from functools import cached_property
 import numpy as np
 
 from poolaudit.lists import JudgedLists, _join
-from poolaudit.measures import Graded, Measure, View, compute, running
+from poolaudit.measure_names import Measure
+from poolaudit.measures import Graded, View, compute, running
 from poolaudit.pairs import UNJUDGED
 from poolaudit.policies import _evaluate, _restricted, evaluate
 
