@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from literal import tables
-from poolaudit import removal, routes
+from poolaudit import removal
 from poolaudit.errors import AuditError
 from poolaudit.lists import judged_lists
 from poolaudit.measure_names import parse_measure
@@ -186,56 +186,6 @@ def test_deep_queries_are_the_ten_with_the_most_relevant_documents():
     table, _ = leave_out(qrels, {"ash1": ash, "oak1": "q10: c"}, ["P@1"], [2], kinds=["run"])
     row = one(table, left_out="oak1")
     assert row.change == pytest.approx(1 / 11) and row.deep_change == 0
-
-
-# The five-document key of METHODS 11.
-KEY = "q: 012=1 013=1 020=1 025=1 035=1"
-TOOL = "q: 012 035 025 x1 013 x2 x3 x4 020"
-
-
-@pytest.fixture(scope="module")
-def key_with_routes():
-    import pandas as pd
-
-    pairs, rankings = tables(KEY, {"tool": TOOL})
-    audited = [Contributor("tool", True)]
-    named = pd.DataFrame(
-        {
-            "query_id": "q",
-            "doc_id": ["012", "020", "035"],
-            "route": ["chance find", "chance find", "letter"],
-        }
-    )
-    known = routes.join(
-        routes.pool_routes(pairs, rankings, audited, 6), routes.named_routes(pairs, named)
-    )
-    table, _ = removal.leave_out_uniques(
-        pairs, rankings, audited, ["P@3", "R@6"], nominal=6, routes=known
-    )
-    return pairs, known, table
-
-
-def test_key_of_five_documents_with_routes(key_with_routes):
-    _, _, table = key_with_routes
-    of = {name: one(table, left_out=name, measure="P@3") for name in set(table.left_out)}
-    assert set(of) == {"chance find", "letter", "tool"}
-    assert {row.score for row in of.values()} == {1.0}
-    assert of["tool"].score_without == pytest.approx(2 / 3) and of["tool"].unique == 2
-    assert of["letter"].change == 0 and of["letter"].unique == 0
-    assert of["chance find"].change == 0 and of["chance find"].unique == 1
-
-
-def test_the_check_looks_perfect_once_the_route_that_disagreed_is_gone(key_with_routes):
-    _, _, table = key_with_routes
-    # 020 stands at rank nine: four of five in the first six, and then four of four.
-    row = one(table, left_out="chance find", measure="R@6")
-    assert (row.score, row.score_without) == (0.8, 1.0)
-
-
-def test_several_routes_can_be_left_out_at_once(key_with_routes):
-    pairs, known, _ = key_with_routes
-    lost = known.lost_without(["tool", "letter"], len(pairs))
-    assert pairs.doc_id.filter(lost.tolist()).to_pylist() == ["013", "025", "035"]
 
 
 # Against judging anew: pools made of sets of names, and every reduced judgment set scored whole.
