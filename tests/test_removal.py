@@ -136,6 +136,15 @@ def test_one_contributor_is_refused_with_what_removal_cannot_see():
         leave_out("q1: a=1", only, ["AP"], [1], kinds=["group"])
 
 
+def test_with_nobody_to_leave_out_the_tables_have_their_columns_and_no_rows(depth_2):
+    only = {"ash1": "q1: a b"}
+    for depths, nominal in (([1], None), ([], None), ([1, 2], 1)):
+        empty = leave_out("q1: a=1", only, ["AP", "Bpref"], depths, groups={}, nominal=nominal)
+        for table, full in zip(empty, depth_2, strict=True):
+            assert table.empty and table.dtypes.to_dict() == full.dtypes.to_dict()
+        assert list(removal.summarise(empty[0])) == list(removal.summarise(depth_2[0]))
+
+
 def test_what_removal_cannot_see_stands_in_every_row(depth_2):
     assert set(depth_2[0]["cannot_see"]) == {removal.CANNOT_SEE}
 

@@ -143,26 +143,29 @@ def leave_out_uniques(
     kinds = kinds_to_leave_out(pairs)[0] if kinds is None else kinds
     weights = bootstrap_weights(len(pairs.query_ids), seed)
     by_contributor, by_query = _Rows(), _Rows()
-    for depth in [*depths, *([None] if nominal is not None or routes is not None else [])]:
-        grades = pairs.grades(depth)
-        pool_depth = nominal if depth is None else depth
+    whole = [None] if nominal is not None or routes is not None else []
+    for depth in [*depths, *whole] or [None]:
+        grades, pool_depth = pairs.grades(depth), nominal if depth is None else depth
         absences = [
             _absence(pairs, rankings.runs, contributors, kind, pool_depth)
             for kind in (kinds if pool_depth is not None else ())
         ]
         if depth is None and routes is not None:
             absences.append(_absence_of_routes(routes, rankings.runs))
-        whole = Whole(judged_lists(pairs, rankings, grades), grades)
+        judged = Whole(judged_lists(pairs, rankings, grades), grades)
         for plan in _plans(measures, policies, variant):
-            before = _Before.of(plan, whole, pairs)
-            for absence in absences:
+            before = _Before.of(plan, judged, pairs)
+            # With nobody to leave out, the tables have their columns and no rows.
+            for absence in absences or [_absence_of_nobody(rankings.runs)]:
                 _leave_out(pairs, before, absence, depth, ranks, weights, by_contributor, by_query)
     table = by_contributor.table(KEY)
     made_by = {c.run: c for c in contributors}
     table.insert(len(KEY), "pooled", np.array([made_by[r].pooled for r in table["run"]], bool))
-    table.insert(len(KEY) + 1, "type", [made_by[r].type for r in table["run"]])
+    types = pd.Series([made_by[r].type for r in table["run"]], dtype="str")
+    table.insert(len(KEY) + 1, "type", types)
     table.insert(len(KEY) + 2, "variant", variant)
-    table["cannot_see"] = pd.Categorical([CANNOT_SEE] * len(table))
+    codes = np.zeros(len(table), np.int8)
+    table["cannot_see"] = pd.Categorical.from_codes(codes, [CANNOT_SEE])
     return table, by_query.table([*KEY, "query_id"])
 
 
@@ -184,7 +187,8 @@ def summarise(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     keys = ["kind", "measure", "policy", "depth", *by]
     groups = table[table["pooled"]].groupby(keys, dropna=False, sort=True)
     rows = [dict(zip(keys, key, strict=True)) | _summary(group) for key, group in groups]
-    return pd.DataFrame(rows).astype({"depth": "Int32"})
+    columns = [*keys, *_summary(table[:0])]
+    return pd.DataFrame(rows, columns=columns).astype({"depth": "Int32"})
 
 
 def _summary(group: pd.DataFrame) -> dict[str, object]:
@@ -234,6 +238,11 @@ def _absence(
 def _absence_of_routes(routes: Routes, runs: Sequence[str]) -> _Absence:
     everyone = np.ones((len(routes.names), len(runs)), bool)
     return _Absence("route", routes.names, routes.only(), everyone)
+
+
+def _absence_of_nobody(runs: Sequence[str]) -> _Absence:
+    nothing = np.zeros(0, np.int64)
+    return _Absence("", (), Reductions(0, nothing, nothing), np.zeros((0, len(runs)), bool))
 
 
 @dataclass(frozen=True)
@@ -530,5 +539,5 @@ class _Rows:
         """The rows in the order of the key's columns, which come first."""
         parts = {name: np.concatenate(self._parts[name]) for name in self._parts}
         table = pd.DataFrame(parts, columns=[*key, *(n for n in parts if n not in key)])
-        table["depth"] = table["depth"].astype("Int32")
+        table = table.astype(dict.fromkeys(key, "str") | {"depth": "Int32"})
         return table.sort_values(list(key), ignore_index=True)
