@@ -102,8 +102,9 @@ def against_full_evaluations(pairs: Pairs, rankings: Rankings, contributors: lis
         own = timed(partial(remove, ranks=False), 3)
         ranked = timed(partial(remove, ranks=True))
         print(
-            f"depth {depth:3}: one evaluation {once:.2f} s; scores without own documents {own:.2f} s"
-            f" = {own / once:.1f} evaluations; with all ranks {ranked:.2f} s = {ranked / once:.1f}"
+            f"depth {depth}: one evaluation of all runs {once:.2f} s; each run without its own"
+            f" documents {own:.2f} s = {own / once:.1f} evaluations;"
+            f" with the ranks of all runs {ranked:.2f} s = {ranked / once:.1f}"
         )
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB")
 

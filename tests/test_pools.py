@@ -5,7 +5,9 @@ import pyarrow as pa
 import pytest
 
 from poolaudit import pools
-from poolaudit.pairs import Contributor, build
+from poolaudit.pairs import NEVER, UNJUDGED, Contributor, build
+from poolaudit.yield_fit import expect_yield
+from submitted import dl19, trec8
 
 # q1: the pooled runs bm25 and tfidf (group ash) and dense (oak); `later` came after the pool.
 #   rank   bm25  tfidf  dense  later
@@ -141,3 +143,61 @@ def test_how_far_down_a_list_is_judged_without_a_gap(tables):
     table = pools.fully_judged_to(*tables, CONTRIBUTORS, 3, "run").set_index("run")
     assert table["judged_to"].to_dict() == {"bm25": 3, "dense": 2, "later": 0, "tfidf": 2}
     assert table["judged_to_without"].to_dict() == {"bm25": 2, "dense": 0, "later": 0, "tfidf": 2}
+
+
+@pytest.mark.real
+def test_trec8_depth_100_is_all_that_was_judged(real_data):
+    collection = trec8(real_data)
+    pairs, rankings = collection.tables
+    table = pools.contributions(pairs, rankings, collection.contributors, depths=(10, 100))
+    total = table.groupby(["kind", "contributor", "depth"])[["pooled", "relevant", "unique"]].sum()
+    assert total.loc[("pool", "pool", 100)].tolist() == [86_830, 4_728, 86_830]
+    assert total.loc[("pool", "pool", 10)].tolist() == [10_134, 1_746, 10_134]
+    assert table[table["kind"] == "run"]["contributor"].nunique() == 71
+    assert pools.unjudged(pairs, 100).empty and len(pools.unjudged(pairs, 200)) == 77_874
+    assert pools.cost_of_doubling(pairs, 100) == 77_874
+
+
+@pytest.mark.real
+def test_trec8_yield_is_a_quarter_off_when_half_of_the_depths_are_held_out(real_data):
+    pairs, _ = trec8(real_data).tables
+    new_relevant = pools.found_by_depth(pairs, 100)["new_relevant"]
+    held_out = expect_yield(new_relevant)["held_out"]
+    assert (round(held_out["predicted"]), held_out["observed"]) == (1_261, 1_010)
+    assert not held_out["held"]
+    at_50 = expect_yield(new_relevant[:50])["held_out"]
+    assert (round(at_50["predicted"]), at_50["observed"], at_50["held"]) == (969, 1_003, True)
+
+
+@pytest.mark.real
+def test_dl19_judgments_of_depth_10_as_trec_eval_reads_them(real_data, tmp_path):
+    import pytrec_eval
+
+    collection = dl19(real_data)
+    pairs, _ = collection.tables
+    file = tmp_path / "depth-10.qrels"
+    file.write_text(pools.depth_judgments(pairs, 10))
+    with file.open() as lines:
+        qrels = pytrec_eval.parse_qrel(lines)
+    assert len(qrels) == 43 and sum(map(len, qrels.values())) == 2_494
+    assert pairs.in_pool(10).sum() == 2_495 and len(pools.unjudged(pairs, 10)) == 1
+    judged = pairs.relevance != UNJUDGED
+    assert (judged & ~pairs.in_pool(10)).sum() == 6_766
+    assert (judged & (pairs.best_rank == NEVER)).sum() == 1_804
+
+
+@pytest.mark.real
+def test_dl19_later_runs_are_judged_as_pooled_runs_left_out_would_be(real_data):
+    # To rank 10: 92.0% of what later runs returned is judged. Pooled runs have 94.4% without what
+    # only they brought, and 87.3% without what only their groups brought.
+    collection = dl19(real_data)
+    pairs, rankings = collection.tables
+
+    def judged(kind: str, pooled: bool) -> list[int]:
+        bands = pools.coverage_by_band(pairs, rankings, collection.contributors, 10, kind)
+        rows = bands[(bands["last_rank"] <= 10) & (bands["pooled"] == pooled)]
+        return rows[["returned", "judged", "judged_without"]].sum().tolist()
+
+    assert judged("run", False) == judged("group", False) == [4_280, 3_938, 3_938]
+    assert judged("run", True) == [15_840, 15_839, 14_951]
+    assert judged("group", True) == [15_840, 15_839, 13_828]
