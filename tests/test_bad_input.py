@@ -1,6 +1,7 @@
 """What a user does wrong stops the workflow before any work, with one message that says how on."""
 
 import pytest
+
 from workflow import snakemake
 
 pytestmark = pytest.mark.workflow

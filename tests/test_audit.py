@@ -1,0 +1,139 @@
+"""The whole workflow on the demo: what it makes, and what it does again."""
+
+import html
+import json
+import re
+import shutil
+
+import pandas as pd
+import pytest
+
+from poolaudit.files import sha256
+from workflow import ROOT, planned, snakemake
+
+pytestmark = pytest.mark.workflow
+
+DEMO = "results/demo"
+LATER = ["willow-bm25", "willow-dense", "willow-routing"]
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory):
+    """A folder in which the demo has been audited once."""
+    folder = tmp_path_factory.mktemp("audit")
+    run = snakemake(folder, "report")
+    assert run.returncode == 0, run.stdout
+    return folder
+
+
+@pytest.fixture(scope="module")
+def demo(audit):
+    return audit / DEMO
+
+
+def primary(demo, name="evaluation/nonrelevant.parquet") -> pd.Series:
+    """Mean nDCG@10 of each run on all the judgments."""
+    table = pd.read_parquet(demo / name)
+    if "depth" in table:
+        table = table[table["depth"].isna()]
+    table = table[table["measure"] == "nDCG@10"]
+    return table.groupby("run", observed=True)["value"].mean()
+
+
+def test_the_readme_names_every_artifact(demo):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    made = {path.relative_to(demo).parts[0] for path in demo.rglob("*") if path.is_file()}
+    assert {name for name in made if name not in readme} == set()
+
+
+def test_every_run_is_scored_under_every_policy(demo):
+    for policy in ("nonrelevant", "condense", "restrict"):
+        table = pd.read_parquet(demo / f"evaluation/{policy}.parquet")
+        assert table["run"].nunique() == 27
+        assert set(table["depth"].dropna()) == {5, 10, 20}
+
+
+def test_the_measured_scores_are_those_of_the_page(demo):
+    page = (demo / "report.html").read_text(encoding="utf-8")
+    for run, score in primary(demo).items():
+        assert run in page and f"{score:.4f}" in page
+
+
+def test_the_page_asks_for_nothing_from_outside(demo):
+    page = (demo / "report.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in html.unescape(page)
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//""", page)
+
+
+def test_leaving_out_the_outsider_costs_it_a_fifth_and_a_lexical_run_next_to_nothing(demo):
+    table = pd.read_parquet(demo / "removal.parquet")
+    table = table.query(
+        "kind == 'run' and measure == 'nDCG@10' and policy == 'nonrelevant' and depth.isna()"
+    ).set_index("run")["relative_change"]
+    assert table["spruce-routing"] > 0.2
+    lexical = table[table.index.str.match("alder|birch|cedar|elder")]
+    assert len(lexical) == 12 and lexical.abs().max() < 0.02
+
+
+def test_the_truth_tells_who_was_right(demo):
+    ratio = primary(demo) / primary(demo, "truth.parquet")
+    lexical = ratio.index.str.match("alder|birch|cedar|elder")
+    assert (ratio[lexical] > 1).all(), "lexical runs are overstated"
+    assert ratio["willow-routing"] < 0.85, "a later run that uses other words is understated"
+
+
+def test_the_tail_estimate_comes_with_an_interval_that_holds_the_truth(demo):
+    table = pd.read_parquet(demo / "tail/estimate.parquet").query("scope == 'total'")
+    assert set(table["tail"]) == {"calibration", "truth"}
+    assert ((table["low"] <= table["truth"]) & (table["truth"] <= table["high"])).all()
+
+
+def test_provenance_leads_from_the_scores_to_the_files_of_the_runs(audit, demo):
+    record = json.loads((demo / "provenance.json").read_text(encoding="utf-8"))
+    artifacts = record["artifacts"]
+    waiting, reached = [f"{DEMO}/evaluation/nonrelevant.parquet"], set()
+    while waiting:
+        name = waiting.pop()
+        reached.add(name)
+        waiting += [i for i in artifacts.get(name, {}).get("inputs", {}) if i not in reached]
+    assert "results/campaign/runs/willow-bm25.run.gz" in reached
+    assert "results/campaign/judgments-demo.qrels" in reached
+    for name, artifact in artifacts.items():
+        assert sha256(audit / name) == artifact["sha256"], name
+
+
+def test_nothing_is_left_half_written(audit):
+    assert list(audit.rglob("*.part")) == []
+
+
+def test_nothing_is_done_again_when_nothing_changed(audit):
+    assert planned(audit, "report") == {}
+
+
+def test_a_touched_file_changes_nothing(audit, demo):
+    (demo / "pairs.parquet").touch()
+    (audit / "results/campaign/runs/willow-bm25.run.gz").touch()
+    assert planned(audit, "report") == {}
+
+
+def test_the_other_collection_of_the_same_simulation_does_not_simulate_again(audit):
+    jobs = planned(audit, "report", "--config", "collection=demo-lexical")
+    assert "simulate_campaign" not in jobs
+    assert jobs["normalize_run"] == 27
+
+
+def test_a_copied_folder_is_done_and_makes_the_same_bytes_again(audit, tmp_path):
+    copy = shutil.copytree(audit, tmp_path / "copied audit", copy_function=shutil.copy)
+    assert planned(copy, "report") == {}
+    run = snakemake(copy, "report", "--forcerun", "fetch_judgments", "build_pairs")
+    assert run.returncode == 0, run.stdout
+    before, after = digests(audit / DEMO), digests(copy / DEMO)
+    assert before.keys() == after.keys()
+    assert {name for name in before if before[name] != after[name]} == set()
+
+
+def digests(folder) -> dict[str, str]:
+    """SHA-256 of every artifact; logs and benchmarks hold times and are left out."""
+    paths = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    timed = {"logs", "benchmarks"}
+    return {str(path): sha256(folder / path) for path in paths if path.parts[0] not in timed}
