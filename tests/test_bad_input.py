@@ -84,7 +84,8 @@ def test_an_unknown_dataset_id(folder):
 def test_a_run_that_shares_no_query_with_the_judgments(folder):
     write(folder, **{"mine.run": "q1 Q0 d1 1 2.0 tag\n"})
     refused(folder, "mine.run", "q1")
-    assert left_over(folder) == ["judgments.json", "judgments.parquet", "topics.parquet"]
+    judgments = ["judgments.json", "judgments.parquet", "topics.parquet", "fetch_judgments.json"]
+    assert left_over(folder) == judgments, "nothing of the run"
 
 
 def test_bad_lines_are_listed_with_their_numbers(folder):
