@@ -15,13 +15,15 @@ import resource
 import time
 from collections.abc import Callable
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 
 from poolaudit.lists import judged_lists
-from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build
+from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build, read, write
 from poolaudit.policies import evaluate
 from poolaudit.qrels import read_judgments
 from poolaudit.removal import leave_out_uniques, uniques
@@ -61,6 +63,23 @@ def generate(n_runs: int, n_queries: int, length: int, seed: int = 1) -> tuple:
         for contributor, rows in zip(contributors, tables, strict=True)
     ]
     return *build(_table(judged, "relevance"), runs), contributors
+
+
+def generate_apart(*size: int) -> tuple[Pairs, Rankings, list[Contributor]]:
+    """Generate in a process of its own, so that its memory is not counted here."""
+    with TemporaryDirectory() as folder:
+        paths = Path(folder) / "pairs.parquet", Path(folder) / "rankings.parquet"
+        process = get_context("spawn").Process(target=_generate_into, args=(size, paths))
+        process.start()
+        process.join()
+        pairs, rankings = read(*paths)
+    names = pairs.holders["run"].names
+    return pairs, rankings, [Contributor(name, True) for name in names]
+
+
+def _generate_into(size: tuple[int, ...], paths: tuple[Path, Path]) -> None:
+    pairs, rankings, _ = generate(*size)
+    write(pairs, rankings, *paths)
 
 
 def _table(rows: list, value: str = "score", **more: list) -> pa.Table:
@@ -208,7 +227,7 @@ def main() -> None:
         default = Path(__file__).resolve().parents[2] / "shared" / "data"
         against_pytrec_eval(Path(os.environ.get("POOLAUDIT_DATA", default)), chosen.sampled)
     else:
-        against_full_evaluations(*generate(chosen.runs, chosen.queries, chosen.length))
+        against_full_evaluations(*generate_apart(chosen.runs, chosen.queries, chosen.length))
 
 
 if __name__ == "__main__":
