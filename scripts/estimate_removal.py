@@ -1,17 +1,22 @@
 """Score every contributor's runs as if it had never been pooled."""
 
+from functools import reduce
+
 import pyarrow as pa
 
 from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_table
 from poolaudit.removal import kinds_to_leave_out, leave_out_uniques
+from poolaudit.routes import join, pool_routes, read_named_routes
 
 with job(snakemake) as log:
     params = snakemake.params
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     contributors = [pairs.Contributor(**row) for row in params.contributors]
     nominal = params.nominal or read_json(snakemake.input.explanation)["depth"]
+    found_by = [pool_routes(all_pairs, rankings, contributors, nominal)] if nominal else []
+    written = [read_named_routes(all_pairs, path) for path in snakemake.input.routes]
     tables = leave_out_uniques(
         all_pairs,
         rankings,
@@ -20,6 +25,7 @@ with job(snakemake) as log:
         params.policies,
         params.depths,
         nominal=nominal,
+        routes=reduce(join, found_by + written) if written else None,
         variant=params.variant,
     )
     for path, table in zip(snakemake.output[:2], tables, strict=True):

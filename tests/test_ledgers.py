@@ -177,6 +177,7 @@ def test_both_conventions_for_unanswered_queries_are_given():
     table = both_means(evaluate(lists, pairs.grades(), ["RR"]), lists)
     assert table.to_pylist() == [
         {
+            "policy": "nonrelevant",
             "measure": "RR",
             "run": "A",
             "mean_unanswered_as_0": 1 / 2,
@@ -185,6 +186,7 @@ def test_both_conventions_for_unanswered_queries_are_given():
             "answered": 1,
         },
         {
+            "policy": "nonrelevant",
             "measure": "RR",
             "run": "B",
             "mean_unanswered_as_0": 1,

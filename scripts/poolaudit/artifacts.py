@@ -26,13 +26,15 @@ class Artifacts:
         pairs: query_id and relevance of every pair; NaN where unjudged.
         evaluations: evaluation/<policy>.parquet, by policy.
         coverage, bounds: the tables of these names.
-        explanation, verdicts, provenance: the records of these names.
+        ties, ties_crossed, queries, means: the tables of these names.
+        labels, explanation, verdicts, provenance: the records of these names.
         contributions, growth: pools.parquet and pools/growth.parquet; None without pooled runs, and
             so for all that follow.
         removal, removal_queries: the tables of these names.
         strata: tail/strata.parquet, what the judging sheet was drawn from.
         estimate, calibration, losses: the tables of tail/; the last two None without pooled runs.
         sharing, sharing_figures: sharing.json and sharing.parquet; None without pooled runs.
+        sparse_labels: RR over a second, sparse set of labels; None where there is none.
         truth: measure, run, query_id, value on the true relevance; None where nobody knows it.
         digests: SHA-256 of the single files, by the names above.
     """
@@ -44,6 +46,11 @@ class Artifacts:
     evaluations: dict[str, pd.DataFrame]
     coverage: pd.DataFrame
     bounds: pd.DataFrame
+    ties: pd.DataFrame
+    ties_crossed: pd.DataFrame
+    labels: dict[str, Any]
+    queries: pd.DataFrame
+    means: pd.DataFrame
     explanation: dict[str, Any]
     verdicts: dict[str, Any]
     provenance: dict[str, Any]
@@ -57,6 +64,7 @@ class Artifacts:
     losses: pd.DataFrame | None = None
     sharing: dict[str, Any] | None = None
     sharing_figures: pd.DataFrame | None = None
+    sparse_labels: pd.DataFrame | None = None
     truth: pd.DataFrame | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
 

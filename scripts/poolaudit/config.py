@@ -306,7 +306,7 @@ def _check_baseline(settings: Mapping[str, Any], file: Path, runs: list[str]) ->
 
 
 def _check_local_judgments(settings: Mapping[str, Any], file: Path, made: Iterable[str]) -> None:
-    for key in ("file", "topics", "documents", "truth"):
+    for key in ("file", "topics", "documents", "truth", "routes", "sparse_labels"):
         path = settings["judgments"].get(key)
         if path and not _is_made(Path(path), made) and not find(path).is_file():
             raise AuditError(

@@ -285,7 +285,7 @@ def both_means(evaluation: Evaluation, lists: JudgedLists) -> pa.Table:
     """The mean score under both conventions for queries that a run did not answer.
 
     Returns:
-        measure, run; mean_unanswered_as_0 (trec_eval -c) over `queries` queries, and
+        policy, measure, run; mean_unanswered_as_0 (trec_eval -c) over `queries` queries, and
         mean_over_answered (trec_eval's default) over `answered` queries; null where there are none.
         Queries without a value under the policy are in neither.
     """
@@ -299,6 +299,7 @@ def both_means(evaluation: Evaluation, lists: JudgedLists) -> pa.Table:
     )
     shape = (len(evaluation.measures), len(evaluation.runs))
     columns = {
+        "policy": np.full(len(evaluation.measures) * len(evaluation.runs), evaluation.policy),
         "measure": np.repeat(evaluation.measures, shape[1]),
         "run": np.tile(evaluation.runs, shape[0]),
         "mean_unanswered_as_0": means(evaluation).ravel(),

@@ -101,6 +101,16 @@ def documents_file():
     return judgments_file("documents")
 
 
+def sparse_labels_file():
+    """A second, sparse set of labels, such as MS MARCO's; none where there is none."""
+    return judgments_file("sparse_labels")
+
+
+def routes_file():
+    """The routes to the documents of a key made by hand; none where nobody wrote them down."""
+    return judgments_file("routes")
+
+
 def judgments_file(key):
     return [local_file(path) for path in [SETTINGS["judgments"].get(key)] if path]
 
@@ -126,6 +136,11 @@ def artifacts(wildcards):
         "evaluations": [f"evaluation/{policy}.parquet" for policy in SETTINGS["policies"]],
         "coverage": "coverage.parquet",
         "bounds": "bounds.parquet",
+        "ties": "ties.parquet",
+        "ties_crossed": "ties-crossed.parquet",
+        "labels": "labels.json",
+        "queries": "queries.parquet",
+        "means": "means.parquet",
         "explanation": "explanation.json",
         "verdicts": "verdicts.json",
         "strata": "tail/strata.parquet",
@@ -142,6 +157,8 @@ def artifacts(wildcards):
             "calibration": "tail/calibration.parquet",
             "losses": "tail/losses.parquet",
         }
+    if sparse_labels_file():
+        names["sparse_labels"] = "sparse-labels.parquet"
     if truth_file():
         names["truth"] = "truth.parquet"
     folder = f"results/{wildcards.collection}"
@@ -155,10 +172,13 @@ def traces(wildcards):
     """The traces of the jobs that made the artifacts."""
     jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS), "build_pairs"]
     jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
-    jobs += ["measure_coverage", "bound_scores", "explain_judgments"]
+    jobs += ["measure_coverage", "bound_scores", "bound_ties", "keep_ledgers"]
+    jobs += ["explain_judgments"]
     jobs += ["draw_sample", "estimate_tail", "decide_verdicts"]
     if POOLED:
         jobs += ["build_pools", "estimate_removal", "calibrate_tail", "probe_sharing"]
+    if sparse_labels_file():
+        jobs += ["evaluate_sparse_labels"]
     if truth_file():
         jobs += ["evaluate_truth"]
     folder = f"results/{wildcards.collection}/trace"

@@ -1,6 +1,8 @@
 # Scores every run under every policy, at every pool depth and on all the judgments.
 # Takes pairs.parquet and rankings.parquet; gives evaluation/<policy>.parquet, coverage.parquet
-# and bounds.parquet. Where the truth is known (a simulation), also truth.parquet.
+# and bounds.parquet; ties.parquet, what the order of tied documents can do to a score; the ledgers of
+# labels and queries, labels.json and queries.parquet, and means.parquet, the means over all queries
+# and over answered ones. Where the truth is known (a simulation), also truth.parquet.
 
 
 rule evaluate_policy:
@@ -79,3 +81,64 @@ rule evaluate_truth:
         code=code_of("evaluate_truth"),
     script:
         "../../scripts/evaluate_truth.py"
+
+
+rule bound_ties:
+    input:
+        pairs="results/{collection}/pairs.parquet",
+        rankings="results/{collection}/rankings.parquet",
+    output:
+        ties="results/{collection}/ties.parquet",
+        crossed="results/{collection}/ties-crossed.parquet",
+        trace="results/{collection}/trace/bound_ties.json",
+    log:
+        "results/{collection}/logs/bound_ties.log",
+    benchmark:
+        "results/{collection}/benchmarks/bound_ties.tsv"
+    params:
+        measures=SETTINGS["measures"],
+        code=code_of("bound_ties"),
+    script:
+        "../../scripts/bound_ties.py"
+
+
+rule keep_ledgers:
+    input:
+        pairs="results/{collection}/pairs.parquet",
+        rankings="results/{collection}/rankings.parquet",
+        source="results/{collection}/judgments.json",
+        topics="results/{collection}/topics.parquet",
+    output:
+        labels="results/{collection}/labels.json",
+        queries="results/{collection}/queries.parquet",
+        means="results/{collection}/means.parquet",
+        trace="results/{collection}/trace/keep_ledgers.json",
+    log:
+        "results/{collection}/logs/keep_ledgers.log",
+    benchmark:
+        "results/{collection}/benchmarks/keep_ledgers.tsv"
+    params:
+        measures=SETTINGS["measures"],
+        policies=SETTINGS["policies"],
+        code=code_of("keep_ledgers"),
+    script:
+        "../../scripts/keep_ledgers.py"
+
+
+rule evaluate_sparse_labels:
+    input:
+        pairs="results/{collection}/pairs.parquet",
+        rankings="results/{collection}/rankings.parquet",
+        labels=sparse_labels_file(),
+    output:
+        scores="results/{collection}/sparse-labels.parquet",
+        trace="results/{collection}/trace/evaluate_sparse_labels.json",
+    log:
+        "results/{collection}/logs/evaluate_sparse_labels.log",
+    benchmark:
+        "results/{collection}/benchmarks/evaluate_sparse_labels.tsv"
+    params:
+        sha256=[digest_of(path) for path in sparse_labels_file()],
+        code=code_of("evaluate_sparse_labels"),
+    script:
+        "../../scripts/evaluate_sparse_labels.py"

@@ -7,6 +7,7 @@ rule estimate_removal:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
         explanation="results/{collection}/explanation.json",
+        routes=routes_file(),
     output:
         removal="results/{collection}/removal.parquet",
         queries="results/{collection}/removal-queries.parquet",
@@ -16,6 +17,7 @@ rule estimate_removal:
     benchmark:
         "results/{collection}/benchmarks/estimate_removal.tsv"
     params:
+        sha256=[digest_of(path) for path in routes_file()],
         contributors=contributors(),
         measures=SETTINGS["measures"],
         policies=SETTINGS["policies"],
