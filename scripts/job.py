@@ -35,8 +35,8 @@ def job(snakemake) -> Iterator[logging.Logger]:
         log.error("%s", error)
         sys.exit(1)
     except Exception:
-        log.exception("%s failed", snakemake.rule)
-        raise
+        log.exception("a fault of the program, not of your files")
+        sys.exit(1)
 
 
 def _name(snakemake) -> str:
