@@ -136,6 +136,19 @@ def test_one_contributor_is_refused_with_what_removal_cannot_see():
         leave_out("q1: a=1", only, ["AP"], [1], kinds=["group"])
 
 
+@pytest.mark.parametrize(
+    ("settings", "hint"),
+    [
+        ({"policies": ["condens"]}, "did you mean condense"),
+        ({"variant": "relevants"}, "did you mean relevant"),
+        ({"kinds": ["groups"]}, "did you mean group"),
+    ],
+)
+def test_names_that_are_not_known_are_refused_with_the_nearest(settings, hint):
+    with pytest.raises(AuditError, match=hint):
+        leave_out(QRELS, RUNS, ["AP"], [2], **settings)
+
+
 def test_with_nobody_to_leave_out_the_tables_have_their_columns_and_no_rows(depth_2):
     only = {"ash1": "q1: a b"}
     for depths, nominal in (([1], None), ([], None), ([1, 2], 1)):

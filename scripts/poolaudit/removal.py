@@ -19,6 +19,7 @@ from poolaudit.errors import AuditError, nearest
 from poolaudit.lists import judged_lists
 from poolaudit.measure_names import Measure, parse_measures
 from poolaudit.pairs import KINDS, UNJUDGED, Contributor, Pairs, Rankings
+from poolaudit.policies import POLICIES
 from poolaudit.rank_correlation import competition_ranks, correlations
 from poolaudit.reduced import RELEVANT, Reductions, Whole, reach, rescore
 from poolaudit.routes import Routes
@@ -138,8 +139,8 @@ def leave_out_uniques(
         AuditError: a kind is not known or has one contributor; an unknown measure or policy.
     """
     measures = parse_measures(measures)
-    if variant not in VARIANTS:
-        raise AuditError("no such variant", found=variant, expected=", ".join(VARIANTS))
+    _check_known("variant", [variant], VARIANTS)
+    _check_known("policy", policies, POLICIES)
     kinds = kinds_to_leave_out(pairs)[0] if kinds is None else kinds
     weights = bootstrap_weights(len(pairs.query_ids), seed)
     by_contributor, by_query = _Rows(), _Rows()
@@ -167,6 +168,14 @@ def leave_out_uniques(
     codes = np.zeros(len(table), np.int8)
     table["cannot_see"] = pd.Categorical.from_codes(codes, [CANNOT_SEE])
     return table, by_query.table([*KEY, "query_id"])
+
+
+def _check_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            expected = "one of " + ", ".join(known)
+            todo = nearest(name, known)
+            raise AuditError(f"There is no such {what}.", found=name, expected=expected, todo=todo)
 
 
 def summarise(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
