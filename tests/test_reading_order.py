@@ -1,0 +1,155 @@
+"""What to read first: by hand, and against every way of judging."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from literal import tables
+from poolaudit.errors import AuditError
+from poolaudit.lists import judged_lists
+from poolaudit.policies import evaluate, means
+from poolaudit.reading_order import read_first, top_pairs
+
+
+def difference(pairs, rankings, measure, leader, other, grades):
+    lists = judged_lists(pairs, rankings, np.maximum(grades, 0).astype(np.int16))
+    score = means(evaluate(lists, grades, [measure]))[0]
+    return score[rankings.runs.index(leader)] - score[rankings.runs.index(other)]
+
+
+def can_turn(pairs, rankings, measure, leader, other, unread, top):
+    """Whether some judging of the unread documents takes the lead away."""
+    for given in itertools.product(range(top + 1), repeat=len(unread)):
+        grades = pairs.relevance.copy()
+        grades[unread] = given
+        if difference(pairs, rankings, measure, leader, other, grades) <= 1e-12:
+            return True
+    return False
+
+
+@pytest.fixture
+def close():
+    """Two queries; A leads by P@4 with 3/4 and 1/4 against 1/4 and 1/4. Unjudged: w, x, y, z, v."""
+    return tables(
+        "q1: a=1 b=1 c=1 n=0\nq2: d=1 n=0",
+        {"A": "q1: a b c w\nq2: d v n", "B": "q1: x a y z\nq2: d n"},
+    )
+
+
+class TestPrecision:
+    @pytest.fixture
+    def order(self, close):
+        return read_first(*close, "P@4", [("B", "A")])
+
+    def test_the_better_run_leads(self, order):
+        lead = order.leads.iloc[0]
+        assert (lead["leader"], lead["other"]) == ("A", "B")
+        assert lead["difference"] == (3 / 4 - 1 / 4) / 2
+        # B can gain x, y and z; A can gain w and v.
+        assert lead["low"] == pytest.approx((2 - 3) / 8)
+        assert lead["high"] == pytest.approx((2 + 2) / 8)
+        assert not lead["settled"]
+
+    def test_documents_that_could_take_the_lead_away(self, order):
+        # Each of x, y, z is worth one of the two documents that A is ahead.
+        assert order.documents["doc_id"].tolist() == ["x", "y", "z"]
+        assert order.documents["takes"].tolist() == pytest.approx([0.5] * 3)
+        assert order.documents["rank_B"].tolist() == [1, 3, 4]
+        assert order.documents["rank_A"].isna().all()
+        assert set(order.documents["route"]) == {"targeted"}
+
+    def test_the_smallest_set_that_settles(self, order):
+        # Two left unread make a tie; with one left unread A stays ahead.
+        assert order.settling == 2
+        assert order.smallest
+        assert order.documents["settles"].tolist() == [True, True, False]
+
+
+def test_documents_that_both_runs_have_at_one_rank_are_not_worth_reading():
+    pairs, rankings = tables("q1: a=1", {"A": "q1: u a x", "B": "q1: u y b"})
+    order = read_first(pairs, rankings, "P@3", [("A", "B")])
+    assert order.documents["doc_id"].tolist() == ["b", "y"]
+
+
+def test_a_lead_that_nothing_can_turn_needs_no_reading():
+    pairs, rankings = tables("q1: a=1 b=1 c=1 n=0", {"A": "q1: a b c", "B": "q1: n x"})
+    order = read_first(pairs, rankings, "P@3", [("A", "B")])
+    assert order.leads["settled"].tolist() == [True]
+    assert (order.settling, len(order.documents)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "measure", ["P@3", "RBP(p=0.8,rel=1)", "RR", "nDCG@3", "NCG@3", "R@3", "AP", "nDCG"]
+)
+def test_no_judging_of_the_others_turns_a_settled_lead(measure):
+    pairs, rankings = tables(
+        "q1: a=2 b=0 c=1\nq2: d=1 e=0",
+        {"A": "q1: a b u c\nq2: d x", "B": "q1: v c a w\nq2: e x d y"},
+    )
+    order = read_first(pairs, rankings, measure, [("A", "B")])
+    lead = order.leads.iloc[0]
+    docs = pairs.doc_id.to_pylist()
+    open_rows = [row for row in range(len(pairs)) if pairs.relevance[row] < 0]
+    read = set(order.documents.loc[order.documents["settles"], "doc_id"])
+    unread = [row for row in open_rows if docs[row] not in read]
+    assert not can_turn(pairs, rankings, measure, lead["leader"], lead["other"], unread, top=2)
+    if not lead["settled"]:
+        assert order.settling > 0
+    if order.smallest:
+        for fewer in itertools.combinations(open_rows, order.settling - 1):
+            rest = [row for row in open_rows if row not in fewer]
+            assert can_turn(pairs, rankings, measure, lead["leader"], lead["other"], rest, top=2)
+
+
+def test_shares_are_what_judging_one_document_does(close):
+    pairs, rankings = close
+    order = read_first(pairs, rankings, "nDCG@4", [("A", "B")])
+    lead = order.leads.iloc[0]
+    docs = pairs.doc_id.to_pylist()
+    for document in order.documents.itertuples():
+        grades = pairs.relevance.copy()
+        row = next(
+            i
+            for i, doc in enumerate(docs)
+            if doc == document.doc_id and pairs.query_ids[pairs.query[i]] == document.query_id
+        )
+        grades[row] = 1
+        after = difference(pairs, rankings, "nDCG@4", lead["leader"], lead["other"], grades)
+        moved = 1 - after / lead["difference"]
+        assert max(document.takes, -document.gives, key=abs) == pytest.approx(moved)
+
+
+THREE = {"A": "q1: a b x", "B": "q1: a y z", "C": "q1: n m b"}
+
+
+class TestTopOfTheTable:
+    def test_pairs_the_first_with_the_next(self):
+        pairs, rankings = tables("q1: a=1 b=1 n=0 m=0", THREE)
+        assert top_pairs(pairs, rankings, "P@3", 3) == [("A", "B"), ("A", "C")]
+        assert top_pairs(pairs, rankings, "P@3") == [("A", "B")]
+
+    def test_one_list_settles_them_all(self):
+        pairs, rankings = tables("q1: a=1 b=1 n=0 m=0", THREE)
+        order = read_first(pairs, rankings, "P@3", top_pairs(pairs, rankings, "P@3", 3))
+        # A has 2 of 3, B and C 1 of 3. C has nothing left to gain; B could gain y and z, and one
+        # of them makes a tie.
+        assert order.leads["settled"].tolist() == [False, True]
+        assert order.documents["doc_id"].tolist() == ["y", "z"]
+        assert order.settling == 2
+        assert not order.smallest
+
+
+def test_runs_with_the_same_score_are_refused():
+    pairs, rankings = tables("q1: a=1", {"A": "q1: a x", "B": "q1: a y"})
+    with pytest.raises(AuditError, match="no order to settle"):
+        read_first(pairs, rankings, "P@2", [("A", "B")])
+
+
+@pytest.mark.parametrize("measure", ["Bpref", "infAP", "Rprec"])
+def test_measures_without_a_bound_are_refused(measure):
+    pairs, rankings = tables("q1: a=1 n=0", {"A": "q1: a x", "B": "q1: n y"})
+    with pytest.raises(AuditError, match="no reading order"):
+        read_first(pairs, rankings, measure, [("A", "B")])
