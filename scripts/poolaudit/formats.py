@@ -21,7 +21,7 @@ from poolaudit.lines import Layout, read_block
 from poolaudit.streams import EXPANSION, Stream, texts_of_lines
 from poolaudit.tables import Column
 
-LOOKED_AT = 50
+LOOKED_AT = 25
 
 _TABLE_LINES = {
     "csv": "a header that names the columns, then lines with as many fields",
@@ -155,7 +155,7 @@ def _read(
             for block in stream.blocks()
         ]
         names = {name: f"field {i}" for i, name in enumerate(layout.fields, 1) if name}
-        return stack(parts), format, names
+        return (parts[0] if len(parts) == 1 else stack(parts)), format, names
     if format == "parquet":
         table, names = tables.read_parquet(stream.everything(), kind.columns, complaints, found)
         return table, format, names

@@ -62,37 +62,34 @@ def read_block(
 
 
 def _read_regular(block: bytes, layout: Layout) -> pa.Table | None:
-    """Parse lines with exactly the fields wanted and one and the same separator, else None."""
+    """Parse lines with exactly the fields wanted and one and the same separator, else None.
+
+    All fields are read, because one that is empty means two separators in a row.
+    """
     separator = b"\t" if b"\t" in block else b" "
     if (separator == b"\t" and b" " in block) or b"\v" in block or b"\f" in block:
         return None
-    separates = np.frombuffer(block, np.uint8) == ord(separator)
-    if (separates[1:] & separates[:-1]).any():
-        return None
-    wanted = [name for name in layout.fields if name]
+    names = [name or "unread" for name in layout.fields]
     try:
         table = csv.read_csv(
             pa.BufferReader(block),
-            read_options=csv.ReadOptions(
-                column_names=[name or f"field {i}" for i, name in enumerate(layout.fields)]
-            ),
+            read_options=csv.ReadOptions(column_names=names),
             parse_options=csv.ParseOptions(
                 delimiter=separator.decode(), quote_char=False, ignore_empty_lines=False
             ),
             convert_options=csv.ConvertOptions(
-                include_columns=wanted,
-                column_types={name: _TYPES[layout.kinds[name]] for name in wanted},
+                column_types={name: _TYPES[layout.kinds.get(name, "label")] for name in names},
                 null_values=[],
             ),
         )
     except pa.ArrowInvalid:
         return None
-    texts = [name for name in wanted if layout.kinds[name] in ("id", "label")]
-    if any(pc.min(pc.binary_length(table[name])).as_py() == 0 for name in texts):
+    texts = [column for column in table.columns if column.type == pa.string()]
+    if any(pc.min(pc.binary_length(column)).as_py() == 0 for column in texts):
         return None
-    if b"#" in block and pc.any(pc.starts_with(table[layout.fields[0]], "#")).as_py():
+    if b"#" in block and pc.any(pc.starts_with(table[0], "#")).as_py():
         return None
-    return table
+    return table.select([name for name in layout.fields if name])
 
 
 def _read_irregular(

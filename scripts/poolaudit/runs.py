@@ -369,11 +369,13 @@ def _ordered(
     columns: dict[str, pa.Array], rows: np.ndarray, query: np.ndarray, query_ids: pa.Array
 ) -> pa.Table:
     """The table of a run. `columns` is emptied on the way, so that little is held twice."""
+    in_order = (rows[1:] > rows[:-1]).all()
     table = {"query_id": query_ids.take(from_numpy(query)), "doc_id": None}
     table["rank"] = from_numpy(ranks(query))
     del columns["query_id"]
     for name in ("doc_id", "score", "given_rank", "line"):
-        table[name] = columns.pop(name).take(from_numpy(rows))
+        column = columns.pop(name)
+        table[name] = column if in_order else column.take(from_numpy(rows))
     return pa.table(table)
 
 

@@ -7,6 +7,7 @@ import io
 import lzma
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,20 +41,27 @@ def _compression(start: bytes) -> str | None:
 
 
 class _Hashed:
-    """A file whose every byte read goes into a SHA-256."""
+    """A file whose every byte read goes into a SHA-256, in a thread beside the parsing."""
 
     closed = False
 
     def __init__(self, file: io.FileIO) -> None:
-        self._file, self.digest, self.size = file, hashlib.sha256(), 0
+        self._file, self._digest, self.size = file, hashlib.sha256(), 0
+        self._hashing = ThreadPoolExecutor(1)
+        self._updated: Future | None = None
 
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
-        self.digest.update(data)
+        self._updated = self._hashing.submit(self._digest.update, data)
         self.size += len(data)
         return data
 
+    def hexdigest(self) -> str:
+        self._updated.result()
+        return self._digest.hexdigest()
+
     def close(self) -> None:
+        self._hashing.shutdown()
         self._file.close()
 
 
@@ -115,7 +123,7 @@ class Stream:
     def facts(self) -> dict:
         """What the file was, for records: to be asked when everything has been read."""
         return {
-            "sha256": self._raw.digest.hexdigest(),
+            "sha256": self._raw.hexdigest(),
             "bytes": self._raw.size,
             "compression": self.compression,
             "byte_order_mark": self.byte_order_mark,
