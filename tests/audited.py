@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import literal
-from poolaudit import calibration, tail
+from poolaudit import calibration, ledgers, tail
 from poolaudit.artifacts import Artifacts
 from poolaudit.bounds import bounds
 from poolaudit.cells import cells
@@ -19,13 +19,14 @@ from poolaudit.lists import judged_lists
 from poolaudit.measure_names import levels_of, parse_measures
 from poolaudit.number_verdicts import Evidence
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
-from poolaudit.policies import coverage, evaluate
+from poolaudit.policies import coverage, evaluate, evaluate_policies
 from poolaudit.pools import contributions, found_by_depth
 from poolaudit.rehearsal import rehearse
 from poolaudit.removal import leave_out_uniques
 from poolaudit.sharing import probe
 from poolaudit.subject import Subject
 from poolaudit.summary_of_pool import ESTIMATE
+from poolaudit.ties import tie_sensitivity
 from poolaudit.verdicts import compare_and_decide
 
 QRELS = """
@@ -111,6 +112,7 @@ def subject(
         verdicts=_verdicts(pairs, rankings, contributors, measures, policies, scores, removal),
         **scores,
         **pools,
+        **_ledgers(pairs, rankings, measures, policies, official),
         **_tail(pairs, rankings, measures, truth, pooled),
         truth=_true_scores(truth, contributors, tables, measures) if truth else None,
     )
@@ -171,6 +173,34 @@ def _scores(
         "evaluations": evaluations,
         "coverage": cells(axes, counts).to_pandas(),
         "bounds": cells(axes_of_ends, {n: getattr(ends, n) for n in names}).to_pandas(),
+    }
+
+
+def _ledgers(
+    pairs: Pairs,
+    rankings: Rankings,
+    measures: Sequence[str],
+    policies: Sequence[str],
+    official: Sequence[str],
+) -> dict[str, Any]:
+    lists, grades = judged_lists(pairs, rankings), pairs.relevance
+    evaluations = evaluate_policies(lists, grades, measures, policies)
+    means = [
+        ledgers.both_means(each, lists).to_pandas().assign(policy=each.policy)
+        for each in evaluations
+    ]
+    tied = tie_sensitivity(pairs, rankings, measures)
+    axes = {"measure": tied.measures, "run": tied.runs, "query_id": tied.query_ids}
+    crossed = {"cutoff": tied.cutoffs, "run": tied.runs}
+    return {
+        "labels": {
+            "measures": ledgers.label_ledger(lists, grades, measures, official),
+            "warnings": ledgers.label_warnings(lists, grades, measures, official),
+        },
+        "queries": ledgers.topic_ledger(lists, grades, pairs.query_ids).to_pandas(),
+        "means": pd.concat(means),
+        "ties": cells(axes, {"low": tied.low, "high": tied.high}).to_pandas(),
+        "ties_crossed": cells(crossed, {"queries": tied.crossed}).to_pandas(),
     }
 
 

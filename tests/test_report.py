@@ -15,10 +15,12 @@ import re
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 import audited
 from poolaudit import charts, number_verdicts, page, pair_verdicts
 from poolaudit.answers import FINDINGS, answers, reasons
+from poolaudit.config import SCHEMAS
 from poolaudit.summary import summarise
 
 TRUTH = """
@@ -50,10 +52,10 @@ def test_every_policy_stands_side_by_side(audit):
         for policy in ("nonrelevant", "condense", "restrict")
     }
     assert late == {
-        "nonrelevant": {"mean": 0.5, "queries": 2},
-        "condense": {"mean": 1.0, "queries": 2},
+        "nonrelevant": {"mean": 0.5, "queries": 2, "mean_over_answered": 0.5, "answered": 2},
+        "condense": {"mean": 1.0, "queries": 2, "mean_over_answered": 1.0, "answered": 2},
         # q2 begins with an unjudged document and has no value.
-        "restrict": {"mean": 1.0, "queries": 1},
+        "restrict": {"mean": 1.0, "queries": 1, "mean_over_answered": 1.0, "answered": 1},
     }
 
 
@@ -68,6 +70,8 @@ def test_a_query_not_answered_is_counted_and_not_taken_for_judged():
     assert late["unanswered"] == 1
     assert late["unjudged"]["1"] == 0 / 1
     assert late["value"] == 0.5
+    p1 = late["values"]["nonrelevant"]["P@1"]
+    assert (p1["mean_over_answered"], p1["answered"]) == (1.0, 1)
 
 
 def test_bounds_are_means_over_queries(audit):
@@ -112,6 +116,13 @@ def test_judged_shares_stand_by_cutoff_depth_and_place(audit):
     assert rows[False, 1, None] == 1 / 2
 
 
+def test_ties_across_the_cutoff_are_bounded():
+    runs = {**audited.RUNS, "late": "q1: d1 d2~ d3 \n q2: e2 e1"}
+    late = of(summarise(audited.subject(runs=runs)), "late")
+    # d1 and d2 are tied, one relevant and one not; only one of them stands first.
+    assert late["ties"] == {"low": 0.0, "high": 0.5, "crossed": 1}
+
+
 def test_queries_name_the_run_that_they_would_lose(audit):
     first = audit["queries"][0]
     assert (first["query_id"], first["judged"], first["relevant"]) == ("q1", 3, 2)
@@ -134,11 +145,10 @@ def test_true_scores_stand_beside_measured_ones_by_family():
 
 def test_a_level_that_is_not_the_official_one_is_said():
     audit = summarise(audited.subject(official=["AP(rel=2)", "nDCG@10"]))
-    [sentence] = audit["judgments"]["level_differs"]
-    assert sentence.startswith("AP counts grades from 1 on as relevant")
+    assert any(s.startswith("AP counts grades from 1 on") for s in audit["judgments"]["warnings"])
     assert "grades from 1 on as relevant" in rendered(audit)
     audit = summarise(audited.subject(official=["AP", "RR(rel=2)"]))
-    assert audit["judgments"]["level_differs"] == []
+    assert audit["judgments"]["warnings"] == []
 
 
 def rendered(audit):
@@ -182,7 +192,7 @@ def test_the_answer_comes_first_and_every_caveat_is_a_sentence(audit, html):
 
 def test_reasons_count_what_made_the_verdicts(audit):
     # alpha and beta are carried by d1 and d3, which nobody else brought.
-    assert reasons(audit)["P@1"].startswith("carried by its own contribution (2), ")
+    assert reasons(audit)["P@1"] == "few contributors (2), carried by its own contribution (2)"
 
 
 def test_every_finding_has_a_name_in_the_table():
@@ -234,10 +244,28 @@ def test_with_one_contributor_the_page_says_why_nothing_is_left_out():
     assert "no two contributors" in rendered(audit)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        {},
+        {"truth": TRUTH, "families": {"alpha": "old", "beta": "old", "late": "new"}},
+        {"unpooled": audited.RUNS},
+        {"unpooled": ["beta", "late"]},
+        {"measures": ["AP", "Judged@2"]},
+    ],
+    ids=["plain", "truth", "no pooled run", "one pooled run", "without a cutoff"],
+)
+def test_the_data_fits_its_published_schema(made):
+    schema = json.loads((SCHEMAS / "audit.schema.json").read_text())
+    audit = json.loads(json.dumps(summarise(audited.subject(**made)), allow_nan=False))
+    assert [e.message for e in Draft202012Validator(schema).iter_errors(audit)] == []
+
+
 def test_markdown_holds_the_same_tables(audit):
     markdown = page.markdown(audit, charts.charts(audit))
     assert (
-        "| 2 | late | outside | 50.0% | 0.5000 | 1.0000 | 1.0000 | 0.5000 | 1.0000 | – |"
+        "| 2 | late | unsafe | outside | 50.0% | 0.5000 | 1.0000 | 1.0000 | 0.5000 | 1.0000 | – |"
         in markdown
     )
     assert "| 2 | 5 | 5 | 3 | 1.000 | 1.000 | 0 | 0.0000 |" in markdown
+    assert "* unsafe: P@1 of late, 0.5000" in markdown

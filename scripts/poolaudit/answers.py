@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
+
+from poolaudit.findings import listed, policy_phrase
 
 FINDINGS = {
     "assessors": "who made the judgments",
@@ -47,6 +49,19 @@ def answers(audit: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
+def citation(audit: Mapping[str, Any]) -> str:
+    """What a paper says of this audit."""
+    collection, digest = audit["collection"], audit["provenance"]["sha256"]
+    source = audit["judgments"]["source"] or "local files"
+    policy = policy_phrase(collection["primary"]["policy"])
+    return (
+        f"The judgments ({collection['title']}; {source}; {collection['judgments']:,} judgments of "
+        f"{collection['queries']:,} queries) were audited with poolaudit for "
+        f"{collection['runs']:,} runs, {collection['pooled_runs']:,} of them pooled; {collection['primary']['measure']}, "
+        f"{policy}" + (f"; provenance.json has SHA-256 {digest}." if digest else ".")
+    )
+
+
 def reasons(audit: Mapping[str, Any]) -> dict[str, str]:
     """For each measure, and for `pairs`, the finding that most often made it less than ok."""
     found: dict[str, Counter] = defaultdict(Counter)
@@ -56,26 +71,26 @@ def reasons(audit: Mapping[str, Any]) -> dict[str, str]:
         found["pairs"].update(_behind(pair))
     names = {*found, *(n["measure"] for n in audit["verdicts"]["numbers"]), "pairs"}
     return {
-        name: ", ".join(f"{FINDINGS[what]} ({n:,})" for what, n in found[name].most_common(2))
+        name: ", ".join(f"{FINDINGS[what]} ({n:,})" for what, n in _most(found[name]))
         for name in sorted(names)
     }
 
 
-def _behind(judged: Mapping[str, Any]) -> list[str]:
-    """The findings that have the level of the whole, where that is worse than ok."""
+def _most(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The two most frequent, equal ones by name."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:2]
+
+
+def _behind(judged: Mapping[str, Any]) -> set[str]:
+    """What the verdict rests on: the findings of its level, where that is worse than ok."""
     if judged["verdict"] == "ok":
-        return []
-    return [f["name"] for f in judged["findings"] if f["level"] == judged["level"]]
+        return set()
+    return {f["name"] for f in judged["findings"] if f["level"] == judged["level"]}
 
 
 def percent(value: float) -> str:
     """0.1234 as 12.3%; small shares keep a digit that is not 0."""
     return f"{value:.2%}" if 0 < abs(value) < 0.0005 else f"{value:.1%}"
-
-
-def listed(names: Sequence[str]) -> str:
-    """a, b and c."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _safe(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -216,9 +231,10 @@ def _origin(audit: Mapping[str, Any]) -> Iterator[str]:
     )
     yield f"Assessors: {collection['assessors']}."
     if found["depth"]:
+        n_runs = len(found["contributed"]) + len(found["undecided"])
         yield (
-            f"A pool of depth {found['depth']} of {len(found['contributed'])} of the audited runs "
-            f"explains {found['explained']:,} of them; {found['judged_not_pooled']:,} came by "
+            f"A pool of depth {found['depth']} of {n_runs} audited runs explains "
+            f"{found['explained']:,} of them; {found['judged_not_pooled']:,} came by "
             "another route."
         )
     else:

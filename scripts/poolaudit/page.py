@@ -16,7 +16,7 @@ import jinja2
 import yaml
 from markupsafe import Markup
 
-from poolaudit.answers import answers, listed, reasons
+from poolaudit.answers import answers, citation, listed, reasons
 from poolaudit.charts import Chart
 from poolaudit.measure_names import parse_measures
 
@@ -58,6 +58,7 @@ def _content(audit: Mapping[str, Any], charts: Mapping[str, Chart]) -> dict[str,
         "audit": audit,
         "answers": answers(audit),
         "reasons": reasons(audit),
+        "citation": citation(audit),
         "measures": measures,
         "true_scores": true,
         "charts": charts,

@@ -6,11 +6,10 @@ this collection cannot have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from poolaudit import summary_of_pool, summary_of_runs
-from poolaudit.measure_names import levels_of, parse_measures
+from poolaudit.measure_names import levels_of
 from poolaudit.subject import Subject
 
 FORMAT = 1
@@ -79,20 +78,10 @@ def _judgments(subject: Subject) -> dict[str, Any]:
             str(level): int((relevance >= level).sum()) for level in levels_of(subject.measures)
         },
         "official_measures": source["official_measures"],
-        "level_differs": _other_levels(subject.measures, source["official_measures"]),
+        "labels": subject.made.labels["measures"],
+        "warnings": [warning["text"] for warning in subject.made.labels["warnings"]],
         "explanation": {key: found[key] for key in found if key not in {"queries", "depths"}},
     }
-
-
-def _other_levels(measures: Sequence[str], official: Sequence[str]) -> list[str]:
-    """A sentence for each measure whose relevance level is not the collection's official one."""
-    levels = {m.base: m.rel for m in parse_measures(official) if m.rel is not None}
-    return [
-        f"{m.name} counts grades from {m.rel} on as relevant; the collection's official {m.base} "
-        f"counts them from {levels[m.base]} on."
-        for m in parse_measures(measures)
-        if m.rel is not None and levels.get(m.base, m.rel) != m.rel
-    ]
 
 
 def _provenance(subject: Subject) -> dict[str, Any]:

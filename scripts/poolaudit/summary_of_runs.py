@@ -17,14 +17,18 @@ from poolaudit.subject import Subject, mean_over_queries, number, primary_remova
 
 def runs(subject: Subject) -> list[dict[str, Any]]:
     """One entry a run, the best by the primary measure first."""
-    whole = subject.means[subject.means["depth"].isna()]
     values: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in whole.itertuples():
+    for row in subject.made.means.itertuples():
         of_policy = values.setdefault(row.run, {}).setdefault(row.policy, {})
-        of_policy[row.measure] = {"mean": number(row.mean), "queries": int(row.queries)}
+        of_policy[row.measure] = {
+            "mean": number(row.mean_unanswered_as_0),
+            "queries": int(row.queries),
+            "mean_over_answered": number(row.mean_over_answered),
+            "answered": int(row.answered),
+        }
     coverage, bounds = _coverage_of_runs(subject), _bounds_of_runs(subject)
-    losses = _own_losses(subject)
-    notes, intervals = _notes(subject), _intervals(subject)
+    losses, sparse = _own_losses(subject), _sparse_scores(subject)
+    notes, intervals, ties = _notes(subject), _intervals(subject), _ties(subject)
     verdicts = {
         n["run"]: n["verdict"]
         for n in subject.made.verdicts["numbers"]
@@ -42,6 +46,8 @@ def runs(subject: Subject) -> list[dict[str, Any]]:
             **coverage[c["run"]],
             "values": values[c["run"]],
             "bounds": bounds.get(c["run"], {}),
+            "ties": ties[c["run"]],
+            "sparse_labels": sparse.get(c["run"]),
             "removal": losses.get(c["run"]),
             "notes": notes[c["run"]],
         }
@@ -81,6 +87,38 @@ def _bounds_of_runs(subject: Subject) -> dict[str, dict[str, dict[str, float | N
     for (run, measure), row in mean.iterrows():
         found.setdefault(str(run), {})[str(measure)] = {end: number(row[end]) for end in ends}
     return found
+
+
+def _ties(subject: Subject) -> dict[str, dict[str, Any]]:
+    """For each run what the order of its tied documents decides of the primary score.
+
+    `crossed` is the number of queries with tied documents on both sides of the cutoff; None for a
+    measure without one.
+    """
+    table = subject.made.ties
+    table = table[table["measure"] == subject.primary.name]
+    ends = table.groupby(table["run"].astype(str))[["low", "high"]].mean()
+    crossed = subject.made.ties_crossed
+    crossed = crossed[crossed["cutoff"] == (subject.primary.cutoff or 0)]
+    queries = dict(zip(crossed["run"].astype(str), crossed["queries"], strict=True))
+    return {
+        str(run): {
+            "low": number(row["low"]),
+            "high": number(row["high"]),
+            "crossed": int(queries[run]) if run in queries else None,
+        }
+        for run, row in ends.iterrows()
+    }
+
+
+def _sparse_scores(subject: Subject) -> dict[str, dict[str, Any]]:
+    """For each run its mean over a second, sparse set of labels, where there is one."""
+    if subject.made.sparse_labels is None:
+        return {}
+    return {
+        row.run: {"measure": row.measure, "mean": number(row.mean), "queries": int(row.queries)}
+        for row in mean_over_queries(subject.made.sparse_labels).itertuples()
+    }
 
 
 def _own_losses(subject: Subject) -> dict[str, dict[str, Any]]:
@@ -165,6 +203,7 @@ def queries(subject: Subject) -> list[dict[str, Any]]:
     scores = scores[scores["depth"].isna() & (scores["measure"] == subject.primary.name)]
     mean = _by_query(scores)["value"].mean()
     losses = _largest_loss_by_query(subject)
+    ledger = subject.made.queries.set_index("query_id")
     return [
         {
             "query_id": query,
@@ -175,6 +214,9 @@ def queries(subject: Subject) -> list[dict[str, Any]]:
             "mean": number(mean.get(query)),
             "width": number(width.get(query)),
             "largest_loss": losses.get(query),
+            "few_relevant": bool(ledger["few_relevant"][query]),
+            "in_topics": bool(ledger["in_topics"][query]),
+            "not_answered_by": list(ledger["not_answered_by"][query]),
         }
         for query in sorted(counts.index)
     ]
