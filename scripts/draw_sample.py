@@ -1,20 +1,30 @@
-"""Draw a sample of the tail for assessors to judge."""
+"""Draw a sample of the tail, and write it as a judging sheet and as a form."""
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs, tail
-from poolaudit.files import write_table, write_text
+from poolaudit import pairs, sheets, tail
+from poolaudit.documents import read_documents
+from poolaudit.files import write_table
+from poolaudit.judging_form import write_form
 
 with job(snakemake) as log:
+    output = snakemake.output
     settings = tail.TailSettings(**snakemake.params.settings)
     all_pairs = pairs.read_pairs(snakemake.input.pairs)
     topics = pq.read_table(snakemake.input.topics).to_pydict()
-    texts = dict(zip(topics["query_id"], topics["text"], strict=True))
+    queries = dict(zip(topics["query_id"], topics["text"], strict=True))
     rows = tail.population(all_pairs, all_pairs.relevance, settings.depth)
+    texts = {}
+    for path in snakemake.input.documents:
+        wanted = pc.field("doc_id").isin(all_pairs.doc_id.take(rows))
+        texts = dict(zip(*read_documents(path).filter(wanted).to_pydict().values(), strict=True))
     frame = tail.stratify(all_pairs, rows, settings.size, settings.design)
-    sample, strata = tail.draw(all_pairs, frame, settings.seed, texts)
-    write_text(snakemake.output.sample, sample.to_csv(sep="\t", index=False))
-    write_table(snakemake.output.strata, pa.Table.from_pandas(strata, preserve_index=False))
+    sample, strata = tail.draw(all_pairs, frame, settings.seed, queries, texts)
+    sheets.write_sheet(output.sheet, sample)
+    write_form(output.form, sample, range(max(1, int(all_pairs.relevance.max())) + 1))
+    write_table(output.sample, pa.Table.from_pandas(sample, preserve_index=False))
+    write_table(output.strata, pa.Table.from_pandas(strata, preserve_index=False))
     log.info("%d of %d unjudged documents, %d strata", len(sample), len(rows), len(strata))

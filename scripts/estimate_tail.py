@@ -1,14 +1,15 @@
-"""Estimate what a sample of the tail would find, where its grades are known.
+"""Estimate what the tail holds from a sample with grades.
 
-Two tails have known grades: the judged documents outside a shallower pool (`calibration`), and in a
-simulated campaign the documents that were never judged (`truth`).
+`assessed`: the sample as assessors filled it in. Where every grade is known the same is done beside
+the truth: for the judged documents outside a shallower pool (`calibration`), and in a simulated
+campaign for the documents that were never judged (`truth`).
 """
 
 import pandas as pd
 import pyarrow as pa
 
 from job import job
-from poolaudit import pairs, qrels, tail
+from poolaudit import pairs, qrels, sheets, tail
 from poolaudit.calibration import held_back
 from poolaudit.files import write_table
 from poolaudit.measure_names import levels_of
@@ -30,10 +31,18 @@ with job(snakemake) as log:
         rehearse(all_pairs, *case, levels, settings).assign(tail=name)
         for name, case in cases.items()
     ]
+    for path in snakemake.input.filled_in:
+        drawn = pd.read_parquet(snakemake.input.sample)
+        sample = sheets.read_sheet(path, drawn, range(max(1, int(judged.max())) + 1))
+        strata = pd.read_parquet(snakemake.input.strata)
+        known = tail.judged_relevant(all_pairs, judged, levels)
+        tables.append(tail.estimate(sample, strata, known).assign(tail="assessed"))
+        for sentence in tail.skipped(sample, strata):
+            log.warning(sentence)
     table = pd.concat(tables)
     write_table(snakemake.output.estimate, pa.Table.from_pandas(table, preserve_index=False))
     for row in table[table["scope"] == "total"].itertuples():
         log.info(
-            "%s, level %d: %.0f (%d to %d) of %d",
+            "%s, level %d: %.0f (%d to %d), truth %s",
             *(row.tail, row.level, row.estimate, row.low, row.high, row.truth),
         )

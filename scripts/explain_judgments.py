@@ -11,6 +11,7 @@ with job(snakemake) as log:
     judgments = pq.read_table(snakemake.input.judgments)
     runs = zip(params.pooled, map(pq.read_table, snakemake.input.runs), strict=True)
     sheet = params.pooled if params.sheet_says_pooled else None
-    found = explanation.explain(judgments, runs, sheet)
+    settled = "rank" if params.ranking["order"] == "rank" else params.ranking["ties"]
+    found = explanation.explain(judgments, runs, sheet, settled)
     write_json(snakemake.output.explanation, found)
     log.info("depth %s, tie rule %s", found["depth"], found["tie_rule"] or "not decided")

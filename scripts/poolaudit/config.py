@@ -101,7 +101,7 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
             todo="correct the paths in the sheet, or runs_root in " + str(file),
         )
     _check_baseline(settings, file, [row.run for row in rows])
-    _check_local_judgments(settings, file, made)
+    _check_local_files(settings, file, made)
     return Collection(file.stem, file, settings, rows, says_pooled)
 
 
@@ -305,13 +305,14 @@ def _check_baseline(settings: Mapping[str, Any], file: Path, runs: list[str]) ->
         )
 
 
-def _check_local_judgments(settings: Mapping[str, Any], file: Path, made: Iterable[str]) -> None:
-    for key in ("file", "topics", "documents", "truth", "routes", "sparse_labels"):
-        path = settings["judgments"].get(key)
+def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[str]) -> None:
+    keys = ("file", "topics", "documents", "truth", "routes", "sparse_labels")
+    for section, key in [*(("judgments", key) for key in keys), ("tail", "sheet")]:
+        path = settings[section].get(key)
         if path and not _is_made(Path(path), made) and not find(path).is_file():
             raise AuditError(
-                f"The file of judgments.{key} is missing.",
-                where=f"{file}, key judgments.{key}",
+                f"The file of {section}.{key} is missing.",
+                where=f"{file}, key {section}.{key}",
                 found=f"no file {path}",
                 expected="a readable file",
                 todo="correct the path; it is relative to the folder Snakemake runs in",

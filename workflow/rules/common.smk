@@ -106,6 +106,21 @@ def sparse_labels_file():
     return judgments_file("sparse_labels")
 
 
+def filled_in_sheet():
+    """The judging sheet as the assessors filled it in; none before they did."""
+    return [local_file(path) for path in [SETTINGS["tail"].get("sheet")] if path]
+
+
+def has_known_tail():
+    """Whether grades are known beyond some judgments: a pool to cut, a judged sample, a truth."""
+    return bool(POOLED or truth_file() or filled_in_sheet())
+
+
+def tail_settings():
+    """How the tail is sampled; what the assessors made of the sample is not a setting of it."""
+    return {key: value for key, value in SETTINGS["tail"].items() if key != "sheet"}
+
+
 def routes_file():
     """The routes to the documents of a key made by hand; none where nobody wrote them down."""
     return judgments_file("routes")
@@ -144,7 +159,6 @@ def artifacts(wildcards):
         "explanation": "explanation.json",
         "verdicts": "verdicts.json",
         "strata": "tail/strata.parquet",
-        "estimate": "tail/estimate.parquet",
     }
     if POOLED:
         names |= {
@@ -157,6 +171,8 @@ def artifacts(wildcards):
             "calibration": "tail/calibration.parquet",
             "losses": "tail/losses.parquet",
         }
+    if has_known_tail():
+        names["estimate"] = "tail/estimate.parquet"
     if sparse_labels_file():
         names["sparse_labels"] = "sparse-labels.parquet"
     if truth_file():
@@ -174,9 +190,11 @@ def traces(wildcards):
     jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
     jobs += ["measure_coverage", "bound_scores", "bound_ties", "keep_ledgers"]
     jobs += ["explain_judgments"]
-    jobs += ["draw_sample", "estimate_tail", "decide_verdicts"]
+    jobs += ["draw_sample", "decide_verdicts"]
     if POOLED:
         jobs += ["build_pools", "estimate_removal", "calibrate_tail", "probe_sharing"]
+    if has_known_tail():
+        jobs += ["estimate_tail"]
     if sparse_labels_file():
         jobs += ["evaluate_sparse_labels"]
     if truth_file():

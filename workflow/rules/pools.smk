@@ -41,6 +41,7 @@ rule explain_judgments:
     params:
         pooled={run: row.pooled for run, row in RUNS.items()},
         sheet_says_pooled=AUDIT.sheet_says_pooled,
+        ranking=SETTINGS["ranking"],
         code=code_of("explain_judgments"),
     script:
         "../../scripts/explain_judgments.py"

@@ -7,8 +7,11 @@ rule draw_sample:
     input:
         pairs="results/{collection}/pairs.parquet",
         topics="results/{collection}/topics.parquet",
+        documents=documents_file(),
     output:
-        sample="results/{collection}/tail/sample.tsv",
+        sheet="results/{collection}/tail/sample.tsv",
+        form="results/{collection}/tail/sample.html",
+        sample="results/{collection}/tail/sample.parquet",
         strata="results/{collection}/tail/strata.parquet",
         trace="results/{collection}/trace/draw_sample.json",
     log:
@@ -16,7 +19,8 @@ rule draw_sample:
     benchmark:
         "results/{collection}/benchmarks/draw_sample.tsv"
     params:
-        settings=SETTINGS["tail"],
+        sha256=[digest_of(path) for path in documents_file()],
+        settings=tail_settings(),
         code=code_of("draw_sample"),
     script:
         "../../scripts/draw_sample.py"
@@ -26,6 +30,9 @@ rule estimate_tail:
     input:
         pairs="results/{collection}/pairs.parquet",
         truth=truth_file(),
+        sample="results/{collection}/tail/sample.parquet",
+        strata="results/{collection}/tail/strata.parquet",
+        filled_in=filled_in_sheet(),
     output:
         estimate="results/{collection}/tail/estimate.parquet",
         trace="results/{collection}/trace/estimate_tail.json",
@@ -34,9 +41,9 @@ rule estimate_tail:
     benchmark:
         "results/{collection}/benchmarks/estimate_tail.tsv"
     params:
-        sha256=[digest_of(path) for path in truth_file()],
+        sha256=[digest_of(path) for path in truth_file() + filled_in_sheet()],
         pooled=bool(POOLED),
-        settings=SETTINGS["tail"],
+        settings=tail_settings(),
         measures=SETTINGS["measures"],
         code=code_of("estimate_tail"),
     script:
@@ -56,7 +63,7 @@ rule calibrate_tail:
     benchmark:
         "results/{collection}/benchmarks/calibrate_tail.tsv"
     params:
-        settings=SETTINGS["tail"],
+        settings=tail_settings(),
         measures=SETTINGS["measures"],
         code=code_of("calibrate_tail"),
     script:
