@@ -74,7 +74,8 @@ def _all(audit: Mapping[str, Any]) -> Iterator[Chart]:
         yield scores_by_depth(audit)
     if audit["removal"] and audit["removal"]["kinds"]:
         yield removal(audit)
-    if audit["sharing"] and any(row["kind"] == "random" for row in audit["sharing"]["taus"]):
+    taus = audit["sharing"]["taus"] if audit["sharing"] else []
+    if any(row["kind"] == "random" and row["tau"] is not None for row in taus):
         yield thinning(audit)
     if audit["tail"]["losses"]:
         yield losses(audit)
