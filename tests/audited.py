@@ -25,7 +25,6 @@ from poolaudit.rehearsal import rehearse
 from poolaudit.removal import leave_out_uniques
 from poolaudit.sharing import probe
 from poolaudit.subject import Subject
-from poolaudit.summary_of_pool import ESTIMATE
 from poolaudit.ties import tie_sensitivity
 from poolaudit.verdicts import compare_and_decide
 
@@ -281,8 +280,7 @@ def _tail(
     estimates = [
         rehearse(pairs, *case, levels, settings).assign(tail=name) for name, case in cases.items()
     ]
-    nothing = pd.DataFrame(columns=["scope", *ESTIMATE])
-    return made | {"estimate": pd.concat(estimates) if estimates else nothing}
+    return made | ({"estimate": pd.concat(estimates)} if estimates else {})
 
 
 def _true_scores(

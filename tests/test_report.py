@@ -135,6 +135,19 @@ def test_the_pool_that_explains_the_judgments_is_named(audit):
     assert (found["depth"], found["pooled_not_judged"], found["judged_not_pooled"]) == (2, 0, 0)
 
 
+def test_an_assessed_sample_says_how_complete_the_judgments_are():
+    audit = summarise(audited.subject(truth=TRUTH))
+    [found] = [row for row in audit["tail"]["estimates"] if row["tail"] == "truth"]
+    # Of x1, x2 and x3, which nobody judged, all are in the sample and x3 is relevant; 3 were known.
+    assert (found["population"], found["relevant"], found["truth"]) == (3, 1, 1)
+    assert found["completeness"] == 3 / 4
+    found["tail"] = "assessed"
+    [missing] = [a["answer"] for a in answers(audit) if a["question"] == "What is missing?"]
+    assert "an estimated 1 are relevant (1 to 1)" in missing
+    assert "the judgments hold 75.0% of what these runs reach" in missing
+    assert "never judged, the sample assessed" in rendered(audit)
+
+
 def test_true_scores_stand_beside_measured_ones_by_family():
     families = {"alpha": "old", "beta": "old", "late": "new"}
     audit = summarise(audited.subject(truth=TRUTH, families=families))

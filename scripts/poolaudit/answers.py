@@ -57,9 +57,9 @@ def citation(audit: Mapping[str, Any]) -> str:
     return (
         f"The judgments ({collection['title']}; {source}; {collection['judgments']:,} judgments of "
         f"{collection['queries']:,} queries) were audited with poolaudit for "
-        f"{collection['runs']:,} runs, {collection['pooled_runs']:,} of them pooled; {collection['primary']['measure']}, "
-        f"{policy}" + (f"; provenance.json has SHA-256 {digest}." if digest else ".")
-    )
+        f"{collection['runs']:,} runs, {collection['pooled_runs']:,} of them pooled; "
+        f"{collection['primary']['measure']}, {policy}"
+    ) + (f"; provenance.json has SHA-256 {digest}." if digest else ".")
 
 
 def reasons(audit: Mapping[str, Any]) -> dict[str, str]:
@@ -207,8 +207,22 @@ def _missing(audit: Mapping[str, Any]) -> Iterator[str]:
     if sheet:
         yield (
             f"Nobody judged {sheet['population']:,} of the documents that the audited runs return "
-            f"among their first {depth}; a sample of {sheet['sampled']:,} is ready to be judged."
-        )
+            f"among their first {depth}"
+        ) + (_estimated(audit) or f"; a sample of {sheet['sampled']:,} is ready to be judged.")
+
+
+def _estimated(audit: Mapping[str, Any]) -> str:
+    """What the assessed sample says of them, at the primary measure's level; "" without one."""
+    level = audit["collection"]["primary"]["level"]
+    for found in audit["tail"]["estimates"]:
+        if found["tail"] == "assessed" and found["level"] == level:
+            return (
+                f": from {found['sampled']:,} of them, an estimated {found['estimate']:,.0f} are "
+                f"relevant ({found['low']:,} to {found['high']:,}), so that the judgments hold "
+                f"{percent(found['completeness'])} of what these runs reach "
+                f"({percent(found['completeness_low'])} to {percent(found['completeness_high'])})."
+            )
+    return ""
 
 
 def _right(audit: Mapping[str, Any]) -> Iterator[str]:

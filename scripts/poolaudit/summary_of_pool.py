@@ -204,7 +204,7 @@ def _taus(subject: Subject, thinning: pd.DataFrame) -> list[dict[str, Any]]:
 def tail(subject: Subject) -> dict[str, Any]:
     """What the sampled estimate says of the tails whose grades are known, and how it was tested."""
     made, settings = subject.made, subject.settings["tail"]
-    totals = made.estimate[made.estimate["scope"] == "total"]
+    known = made.estimate
     return {
         "beyond": settings["beyond"],
         "depth": settings["depth"],
@@ -215,7 +215,9 @@ def tail(subject: Subject) -> dict[str, Any]:
             "population": int(made.strata["population"].sum()),
             "sampled": int(made.strata["sampled"].sum()),
         },
-        "estimates": records(totals[list(ESTIMATE)]),
+        "estimates": []
+        if known is None
+        else records(known.loc[known["scope"] == "total", list(ESTIMATE)]),
         "calibration": None if made.calibration is None else records(made.calibration),
         "proportional": None if made.losses is None else records(proportional(made.losses)),
         "losses": None
