@@ -69,6 +69,11 @@ def test_judgments_are_read_from_lines_and_tables(write, text):
     assert rows(read_judgments(write(*text))) == [("q1", "a", 1), ("q1", "b", 0)]
 
 
+def test_a_label_that_is_missing_is_no_subtopic(write):
+    row = '{"qid": "q", "docno": "a", "rel": 1, "iter": %s}'
+    assert rows(read_judgments(write(row % "null", row % '""'))) == [("q", "a", 1)]
+
+
 def test_five_columns_hold_strata(write):
     table = read_judgments(write("1 0 a 1 2", "1 0 b 2 -1"))
     assert table.to_pydict() == {

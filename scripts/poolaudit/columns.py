@@ -77,6 +77,16 @@ def where(column: pa.Array, mask: np.ndarray) -> pa.Array:
     return pc.if_else(from_numpy(mask), column, pa.nulls(len(column), column.type))
 
 
+def filled(texts: pa.Array) -> pa.Array:
+    """A string column with "" where it was null."""
+    if not texts.null_count:
+        return texts
+    ends = np.cumsum(lengths(texts) * valid(texts), dtype=np.int32)
+    offsets = pa.py_buffer(np.append(np.int32(0), ends))
+    _, _, data = pc.drop_null(texts).buffers()
+    return pa.Array.from_buffers(texts.type, len(texts), [None, offsets, data])
+
+
 def repeats(column: pa.Array | pa.ChunkedArray) -> np.ndarray:
     """Whether each text equals the one in the row before it (false in the first row)."""
     array = one(column)

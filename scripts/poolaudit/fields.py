@@ -6,10 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from poolaudit.columns import lengths, to_numpy, valid, where
+from poolaudit.columns import filled, lengths, to_numpy, valid, where
 from poolaudit.complaints import Complaints
-
-KINDS = ("id", "number", "whole", "label")
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[+-]?(?i:inf|infinity|nan)$"
 _WHOLE = r"^[+-]?[0-9]{1,18}(\.0*)?$"
@@ -24,7 +22,7 @@ def convert(
         texts: the column.
         kind: "id": a string that is not empty; "number": float64, infinite values and NaN among
             them; "whole": int64, null where it is no whole number ("3.0" is one); "label": a
-            string that is only shown, whatever its bytes.
+            string that is only shown, whatever its bytes, and "" where there is none.
         lines: the line number of each row.
         complaints: gets the rows that are no ids or numbers; these rows then hold null or "".
         name: what the column is called in complaints.
@@ -33,7 +31,7 @@ def convert(
         return _ids(texts, lines, complaints, name)
     if kind == "number":
         return _numbers(texts, lines, complaints, name)
-    return _wholes(texts) if kind == "whole" else _strings(texts)
+    return _wholes(texts) if kind == "whole" else filled(_strings(texts))
 
 
 def _ids(texts: pa.Array, lines: np.ndarray, complaints: Complaints, name: str) -> pa.Array:

@@ -138,7 +138,7 @@ def recognise(
     rows = [line.split() for line in lines if not line.lstrip().startswith("#")]
     format = kind.recognise(rows) if rows else next(iter(kind.layouts), "")
     if not format:
-        usual = kind.mistaken.get(len(rows[0]) if rows else 0, "")
+        usual = kind.mistaken.get(usual_width(rows), "") if rows else ""
         what = f"this is no {kind.holds} file in a known format" + (f"; {usual}" if usual else "")
         raise _unknown(what, first, kind, path)
     return format, ""

@@ -264,7 +264,7 @@ def _refuse_fractions(table: pa.Table, grade: np.ndarray, line: np.ndarray, refu
     if not odd.any():
         return
     groups = one(table["iteration"]).unique() if "iteration" in table.column_names else []
-    todo = "map the grades to whole numbers, 0 for nonrelevant, and say in the configuration how"
+    todo = "map the grades to whole numbers, with 0 for nonrelevant, and audit that file"
     if len(groups) > 1:
         todo += (
             "; if these are preferences of several judging groups (trec_eval's prefs), turn them"

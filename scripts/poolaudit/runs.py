@@ -370,13 +370,22 @@ def _ordered(
 ) -> pa.Table:
     """The table of a run. `columns` is emptied on the way, so that little is held twice."""
     in_order = (rows[1:] > rows[:-1]).all()
-    table = {"query_id": query_ids.take(from_numpy(query)), "doc_id": None}
-    table["rank"] = from_numpy(ranks(query))
     del columns["query_id"]
-    for name in ("doc_id", "score", "given_rank", "line"):
+
+    def ordered(name: str) -> pa.Array:
         column = columns.pop(name)
-        table[name] = column if in_order else column.take(from_numpy(rows))
-    return pa.table(table)
+        return column if in_order else column.take(from_numpy(rows))
+
+    return pa.table(
+        {
+            "query_id": query_ids.take(from_numpy(query)),
+            "doc_id": ordered("doc_id"),
+            "rank": from_numpy(ranks(query)),
+            "score": ordered("score"),
+            "given_rank": ordered("given_rank"),
+            "line": ordered("line"),
+        }
+    )
 
 
 def _notes_on_ties(query: np.ndarray, tied: np.ndarray) -> list[dict]:
@@ -430,7 +439,8 @@ def _tags(table: pa.Table) -> list[str]:
     if "tag" not in table.column_names:
         return []
     heads = np.flatnonzero(~repeats(table["tag"]))
-    return table["tag"].take(from_numpy(heads)).unique().drop_null().to_pylist()
+    tags = table["tag"].take(from_numpy(heads)).unique().to_pylist()
+    return [tag for tag in tags if tag]
 
 
 def _note(kind: str, text: str, count: int, more: str = "") -> dict:
