@@ -126,6 +126,13 @@ class TestWeighted:
         low, high, _ = intervals.weighted(population, sampled, relevant, 0.2)
         assert (low, high) == enumerate_spreads(population, sampled, relevant, 0.2)
 
+    def test_holds_what_lies_between_its_ends(self):
+        sample = [9, 7], [3, 5], [1, 1]
+        low, high, _ = intervals.weighted(*sample)
+        held = [total for total in range(17) if intervals.holds(*sample, total)]
+        assert held == list(range(low, high + 1))
+        assert intervals.holds([9, 7], [3, 5], [0, 0], 0)
+
     def test_rounding_to_the_grid_only_widens(self, monkeypatch):
         population, sampled, relevant = [997, 401, 83], [31, 29, 17], [3, 4, 2]
         fine = intervals.weighted(population, sampled, relevant)

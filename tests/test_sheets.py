@@ -73,6 +73,14 @@ class TestWriting:
         assert len(path.read_text().splitlines()) == 4
         assert sheets.read_sheet(path, table)["relevance"].isna().all()
 
+    def test_a_sheet_nobody_touched_is_the_sample_again(self, tmp_path):
+        sheets.write_sheet(tmp_path / "sheet.tsv", sample())
+        again = sheets.read_sample(tmp_path / "sheet.tsv")
+        expected = sample(inclusion_probability=[0.0333333, 0.2, 0.0333333])
+        pd.testing.assert_frame_equal(again, expected)
+        sheets.write_sheet(tmp_path / "again.tsv", again)
+        assert (tmp_path / "again.tsv").read_bytes() == (tmp_path / "sheet.tsv").read_bytes()
+
 
 class TestReading:
     def test_grades_and_lines_left_open(self, read):

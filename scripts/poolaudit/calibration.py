@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MOST_STRATA = 4
+"""A thousand intervals are worked out: more fractions than this, and those of each are added up."""
+
+
 def held_back(pairs: Pairs, depth: int) -> np.ndarray:
     """int64: the judged pairs that a pooled run returned below the depth-`depth` pool."""
     below = (pairs.best_rank > depth) & (pairs.best_rank != NEVER)
@@ -129,7 +133,10 @@ def _intervals(
     pooled = np.eye(group.max() + 1, dtype=np.int64)[group]
     counts = np.concatenate([sampled @ pooled, found @ pooled], axis=1)
     samples, place = np.unique(counts, axis=0, return_inverse=True)
-    some = [intervals.total(held @ pooled, *np.split(row, 2), alpha=alpha) for row in samples]
+    some = [
+        intervals.total(held @ pooled, *np.split(row, 2), alpha=alpha, most=MOST_STRATA)
+        for row in samples
+    ]
     low, high = (np.array([getattr(i, end) for i in some]) for end in ("low", "high"))
     return low[place.ravel()], high[place.ravel()], some[0].method
 

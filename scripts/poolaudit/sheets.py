@@ -68,6 +68,19 @@ def write_sheet(path: Path | str, sample: pd.DataFrame) -> None:
     write_text(path, "\n".join(sheet_lines(sample)) + "\n")
 
 
+def read_sample(path: Path | str) -> pd.DataFrame:
+    """Read a sheet as it was written, before anybody touched it, back into a sample."""
+    import pandas as pd
+
+    header, *rows = csv.reader(Path(path).read_text(encoding="utf-8").splitlines(), delimiter="\t")
+    cells = [[undo(cell) for cell in row] for row in rows]
+    sample = pd.DataFrame(cells, columns=header, dtype=str)
+    return sample.assign(
+        inclusion_probability=sample["inclusion_probability"].astype(float),
+        relevance=pd.array([None] * len(sample), "Int16"),
+    )
+
+
 def read_sheet(
     path: Path | str, sample: pd.DataFrame, grades: Collection[int] | None = None
 ) -> pd.DataFrame:
