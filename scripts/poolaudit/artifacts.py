@@ -30,7 +30,7 @@ class Artifacts:
         labels, explanation, verdicts, provenance: the records of these names.
         contributions, growth: pools.parquet and pools/growth.parquet; None without pooled runs, and
             so for all that follow.
-        removal, removal_queries: the tables of these names.
+        removal, removal_queries, routes: the tables of these names.
         strata: tail/strata.parquet, what the judging sheet was drawn from.
         estimate, calibration, losses: the tables of tail/; the last two None without pooled runs.
         sharing, sharing_figures: sharing.json and sharing.parquet; None without pooled runs.
@@ -58,6 +58,7 @@ class Artifacts:
     growth: pd.DataFrame | None = None
     removal: pd.DataFrame | None = None
     removal_queries: pd.DataFrame | None = None
+    routes: pd.DataFrame | None = None
     strata: pd.DataFrame | None = None
     estimate: pd.DataFrame | None = None
     calibration: pd.DataFrame | None = None

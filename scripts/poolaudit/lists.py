@@ -88,7 +88,7 @@ class JudgedLists:
         """
         queries = np.asarray(queries)
         lists = _ranges(self.list_query, queries)
-        rows = _join(self.offsets[lists], self.offsets[lists + 1])
+        rows = join_ranges(self.offsets[lists], self.offsets[lists + 1])
         judged = _ranges(self.judged_query, queries)
         return JudgedLists(
             runs=self.runs,
@@ -136,13 +136,13 @@ def judged_lists(pairs: Pairs, rankings: Rankings, grades: np.ndarray | None = N
 
 def _ranges(sorted_values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The positions of the wanted values in a sorted array."""
-    return _join(
+    return join_ranges(
         np.searchsorted(sorted_values, wanted, side="left"),
         np.searchsorted(sorted_values, wanted, side="right"),
     )
 
 
-def _join(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+def join_ranges(starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
     """The integers start..stop-1 of each range, one range after the other."""
     lengths = stops - starts
     before = np.cumsum(lengths) - lengths

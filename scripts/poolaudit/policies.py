@@ -91,16 +91,19 @@ def evaluate_policies(
     measures = parse_measures(measures)
     graded = Graded(lists, grades)
     views = View(graded, condensed=False), View(graded, condensed=True)
-    return [_evaluate(*views, measures, policy) for policy in policies]
+    return [evaluate_views(*views, measures, policy) for policy in policies]
 
 
-def _evaluate(plain: View, condensed: View, measures: Sequence[Measure], policy: str) -> Evaluation:
+def evaluate_views(
+    plain: View, condensed: View, measures: Sequence[Measure], policy: str
+) -> Evaluation:
+    """Score under one policy; `plain` and `condensed` are two views of one judgment set."""
     lists = plain.graded.lists
     restricts = policy.startswith("restrict")
     values, depths = [], []
     for measure in measures:
         if restricts:
-            value, depth = _restricted(plain, measure, common=policy == "restrict-common")
+            value, depth = restrict(plain, measure, common=policy == "restrict-common")
             depths.append(lists.spread(depth.astype(np.int32)))
         else:
             value = _whole(condensed if policy == "condense" else plain, condensed, measure)
@@ -123,7 +126,7 @@ def _whole(view: View, condensed: View, measure: Measure) -> np.ndarray:
     return compute(condensed if measure.judged_only else view, measure)
 
 
-def _restricted(view: View, measure: Measure, *, common: bool) -> tuple[np.ndarray, np.ndarray]:
+def restrict(view: View, measure: Measure, *, common: bool) -> tuple[np.ndarray, np.ndarray]:
     """float64[lists] and int64[lists]: the restricted values and the depths that they hold to."""
     lists = view.graded.lists
     asked = measure.cutoff or UNCUT

@@ -19,11 +19,11 @@ from functools import cached_property
 
 import numpy as np
 
-from poolaudit.lists import JudgedLists, _join
+from poolaudit.lists import JudgedLists, join_ranges
 from poolaudit.measure_names import Measure
 from poolaudit.measures import Graded, View, compute, running
 from poolaudit.pairs import UNJUDGED
-from poolaudit.policies import _evaluate, _restricted, evaluate
+from poolaudit.policies import evaluate, evaluate_views, restrict
 
 BATCH = 2_000_000
 NOBODY = -1
@@ -111,7 +111,7 @@ class Whole:
 
     def score(self, measures: Sequence[Measure], policy: str) -> np.ndarray:
         """float64[measures, runs, queries]: the scores under the whole judgment set."""
-        return _evaluate(*self._views, measures, policy).values
+        return evaluate_views(*self._views, measures, policy).values
 
     @cached_property
     def hits(self) -> np.ndarray:
@@ -289,7 +289,7 @@ class _Copies:
         self.case_owner, self.case_query = owner[new_case], query[new_case]
 
         starts, stops = whole.hits_from[chosen], whole.hits_from[chosen + 1]
-        self.hit = _join(starts, stops)
+        self.hit = join_ranges(starts, stops)
         self.of = np.repeat(np.arange(len(chosen)), stops - starts)
         self.row = whole.hits[self.hit]
         pair = lists.pair[self.row]
@@ -299,7 +299,7 @@ class _Copies:
         of_relevant = whole.query_of[whole.relevant_pair]
         starts = np.searchsorted(of_relevant, self.case_query, side="left")
         stops = np.searchsorted(of_relevant, self.case_query, side="right")
-        judged = whole.relevant_pair[_join(starts, stops)]
+        judged = whole.relevant_pair[join_ranges(starts, stops)]
         judged_case = np.repeat(np.arange(len(self.case_query)), stops - starts)
         left = absence.owner_of[judged] != self.case_owner[judged_case]
         judged, judged_case = judged[left], judged_case[left]
@@ -326,7 +326,7 @@ class _Copies:
 
         def value(measure: Measure) -> np.ndarray:
             if policy.startswith("restrict"):
-                return _restricted(plain, measure, common=policy == "restrict-common")[0]
+                return restrict(plain, measure, common=policy == "restrict-common")[0]
             condense = policy == "condense" or measure.judged_only
             return compute(condensed if condense else plain, measure)
 

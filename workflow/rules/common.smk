@@ -166,6 +166,7 @@ def artifacts(wildcards):
             "growth": "pools/growth.parquet",
             "removal": "removal.parquet",
             "removal_queries": "removal-queries.parquet",
+            "routes": "routes.parquet",
             "sharing": "sharing.json",
             "sharing_figures": "sharing.parquet",
             "calibration": "tail/calibration.parquet",
@@ -192,7 +193,13 @@ def traces(wildcards):
     jobs += ["explain_judgments"]
     jobs += ["draw_sample", "decide_verdicts"]
     if POOLED:
-        jobs += ["build_pools", "estimate_removal", "calibrate_tail", "probe_sharing"]
+        jobs += [
+            "build_pools",
+            "estimate_removal",
+            "trace_routes",
+            "calibrate_tail",
+            "probe_sharing",
+        ]
     if has_known_tail():
         jobs += ["estimate_tail"]
     if sparse_labels_file():
