@@ -18,7 +18,7 @@ chance. Under `by-query` a query too small for one draw gets one all the same, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -384,32 +384,32 @@ def estimate(
     )
     by_level = judged.groupby("level")["judged_relevant"].sum()
     by_query = judged.set_index(["level", "query_id"])["judged_relevant"]
-    query_id = strata["query_id"].to_numpy()
-    queries = strata["query_id"].dropna().unique()
-    everything = np.ones(len(strata), bool)
     rows = []
     for i, level in enumerate(levels):
         relevant = np.bincount(place[grade >= level], minlength=len(strata))
-        known = None if truth is None else truth[i]
-
-        def add(scope, name, among, known_relevant, level=level, relevant=relevant, known=known):
-            row = {"scope": scope, "name": name, "level": level}
-            row |= counts.estimate(among, relevant, known_relevant)
-            row["truth"] = None if known is None else int(known[among].sum())
-            rows.append(row)
-
-        add("total", "", everything, by_level[level])
-        for s, name in enumerate(strata["stratum"]):
-            add("stratum", name, np.arange(len(strata)) == s, None)
-        for query in queries:
-            among = query_id == query
-            enough = counts.judged[among].sum() >= ENOUGH_FOR_A_QUERY
-            add("query", query, among, by_query[level, query] if enough else None)
+        for scope, name, among in _scopes(strata):
+            judged_relevant = None
+            if scope == "total":
+                judged_relevant = by_level[level]
+            elif scope == "query" and counts.judged[among].sum() >= ENOUGH_FOR_A_QUERY:
+                judged_relevant = by_query[level, name]
+            found = counts.estimate(among, relevant, judged_relevant)
+            known = None if truth is None else int(truth[i][among].sum())
+            rows.append({"scope": scope, "name": name, "level": level, **found, "truth": known})
     whole = ("level", "population", "sampled", "judged", "relevant", "low", "high")
     optional = ("not_covered", "judged_relevant", "truth")
     kinds = dict.fromkeys(whole, "int64") | dict.fromkeys(optional, "Int64")
     ratios = ("estimate", "completeness", "completeness_low", "completeness_high")
     return pd.DataFrame(rows).astype(kinds | dict.fromkeys(ratios, "float64"))
+
+
+def _scopes(strata: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
+    """What is estimated: scope, name, and which strata it takes (bool[strata])."""
+    yield "total", "", np.ones(len(strata), bool)
+    for name in strata["stratum"]:
+        yield "stratum", name, (strata["stratum"] == name).to_numpy()
+    for query in strata["query_id"].dropna().unique():
+        yield "query", query, (strata["query_id"] == query).to_numpy()
 
 
 @dataclass(frozen=True)
