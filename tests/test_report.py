@@ -20,7 +20,7 @@ from jsonschema import Draft202012Validator
 import audited
 from poolaudit import charts, number_verdicts, page, pair_verdicts
 from poolaudit.answers import FINDINGS, answers, reasons
-from poolaudit.config import SCHEMAS
+from poolaudit.config import PROJECT, SCHEMAS
 from poolaudit.summary import summarise
 
 TRUTH = """
@@ -177,7 +177,7 @@ def test_the_page_asks_for_nothing_and_runs_only_its_own_scripts(html):
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', html)[1]
     assert policy.startswith("default-src &#39;none&#39;;")
     assert "unsafe" not in policy
-    assert not re.findall(r'(?:src|href)="(?!#)', html)
+    assert re.findall(r'(?:src|href)="(?!#)([^"]*)', html) == ["../../docs/methods.md"]
     assert " style=" not in html
 
 
@@ -212,6 +212,12 @@ def test_every_finding_has_a_name_in_the_table():
     sources = [Path(module.__file__).read_text() for module in (number_verdicts, pair_verdicts)]
     named = {name for source in sources for name in re.findall(r'Finding\(\s*"(\w+)"', source)}
     assert named <= set(FINDINGS)
+
+
+def test_every_section_is_explained_under_the_same_heading(html):
+    headings = [*re.findall(r'<h2 id="[^"]+">([^<]+)</h2>', html), "What the truth says"]
+    explained = re.findall(r"(?m)^## (.+)$", (PROJECT / "docs" / "methods.md").read_text())
+    assert set(headings) <= set(explained)
 
 
 def test_text_from_files_is_escaped():

@@ -12,6 +12,7 @@ from poolaudit.calibration import proportional
 from poolaudit.rank_correlation import competition_ranks, kendall_tau, tau_ap
 from poolaudit.removal import CANNOT_SEE
 from poolaudit.subject import Subject, number, primary_removal, records, share
+from poolaudit.yield_fit import expect_yield
 
 KINDS = ("run", "group", "family", "type")
 ESTIMATE = (
@@ -28,8 +29,10 @@ def depth(subject: Subject) -> dict[str, Any] | None:
     growth = growth[growth["level"] == subject.level]
     depths = subject.settings["pool"]["depths"]
     scores = subject.primary_means
+    nominal = nominal_depth(subject)
     return {
-        "nominal": nominal_depth(subject),
+        "nominal": nominal,
+        "forecast": expect_yield(growth.loc[growth["depth"] <= nominal, "new_relevant"].tolist()),
         "steps": [
             {
                 "depth": int(row.depth),
