@@ -482,7 +482,6 @@ def test_the_table_of_cases_names_every_test_and_no_other():
     assert named - tests == set()
     untold = {name for name in tests - named if "[" not in name and f"`{name}[" not in text}
     assert untold == {
-        "test_reading_a_run_does_not_import_pandas",
         "test_real_datasets_are_fetched_from_the_cache",
         "test_the_judgments_of_trec_8_are_read",
         "test_the_table_of_cases_names_every_test_and_no_other",
