@@ -394,17 +394,19 @@ def test_what_is_no_run_says_what_it_looks_like(write):
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"", "the file is empty"),
-        (gzip.compress(b""), "the file is empty"),
-        ("\ufeff".encode(), "the file is empty"),
-        (b"\n \n", "there is nothing in this run file"),
-        (b"qid,docno,score\n", "there is nothing in this run file"),
-        (TREC.encode("utf-16"), "the text is UTF-16 or UTF-32"),
-        (TREC.encode("utf-16-le"), "the text is UTF-16 or UTF-32"),
-        (b"q1 Q0 d1 1 2 t\n\0\1\2\3", "the file is binary, not text"),
-        (b"PK\x03\x04 and more", "the file is a zip archive"),
-        (gzip.compress(gzip.compress(TREC.encode())), "the file is compressed twice"),
-        (b"PAR1 and no more", "the Parquet file cannot be read"),
+        pytest.param(b"", "the file is empty", id="nothing"),
+        pytest.param(gzip.compress(b""), "the file is empty", id="nothing, compressed"),
+        pytest.param("\ufeff".encode(), "the file is empty", id="byte-order mark"),
+        pytest.param(b"\n \n", "there is nothing in this run file", id="blank lines"),
+        pytest.param(b"qid,docno,score\n", "there is nothing in this run file", id="header"),
+        pytest.param(TREC.encode("utf-16"), "the text is UTF-16 or UTF-32", id="UTF-16"),
+        pytest.param(TREC.encode("utf-16-le"), "the text is UTF-16 or UTF-32", id="no mark"),
+        pytest.param(b"q1 Q0 d1 1 2 t\n\0\1", "the file is binary, not text", id="binary"),
+        pytest.param(b"PK\x03\x04 and more", "the file is a zip archive", id="zip"),
+        pytest.param(
+            gzip.compress(gzip.compress(TREC.encode())), "the file is compressed twice", id="twice"
+        ),
+        pytest.param(b"PAR1 and no more", "the Parquet file cannot be read", id="Parquet"),
     ],
 )
 def test_content_of_another_kind_is_named(write, content, what):
