@@ -23,6 +23,7 @@ from poolaudit.policies import coverage, evaluate, evaluate_policies
 from poolaudit.pools import contributions, found_by_depth
 from poolaudit.rehearsal import rehearse
 from poolaudit.removal import leave_out_uniques
+from poolaudit.routes import pool_routes, routes_of_judgments
 from poolaudit.sharing import probe
 from poolaudit.subject import Subject
 from poolaudit.ties import tie_sensitivity
@@ -225,7 +226,12 @@ def _pools(
         depths=depths,
         draws=2,
     )
+    kinds = [
+        routes_of_judgments(pairs, pool_routes(pairs, rankings, contributors, 2, kind), kind)
+        for kind in pairs.holders
+    ]
     return {
+        "routes": pd.concat(kinds),
         "sharing": summary,
         "sharing_figures": figures,
         "contributions": contributions(pairs, rankings, contributors, depths, levels),

@@ -148,6 +148,12 @@ def test_an_assessed_sample_says_how_complete_the_judgments_are():
     assert "never judged, the sample assessed" in rendered(audit)
 
 
+def test_routes_are_counted(audit):
+    [by_run] = audit["judgments"]["routes"]
+    # d1 by alpha alone, d3 by beta alone; d2, e1 and e2 by both.
+    assert (by_run["by_none"], by_run["by_one"], by_run["relevant_by_one"]) == (0, 2, 2)
+
+
 def test_true_scores_stand_beside_measured_ones_by_family():
     families = {"alpha": "old", "beta": "old", "late": "new"}
     audit = summarise(audited.subject(truth=TRUTH, families=families))
@@ -244,7 +250,9 @@ def test_charts_say_what_they_show_in_figures(audit):
     assert titles["found"].startswith(
         "At rank 2 of the pool, 0% of the newly judged documents (0 of 1)"
     )
-    assert titles["removal"].startswith("beta loses 100.0% of its P@1 when its run is left out")
+    assert titles["removal"].startswith(
+        "beta loses 100.0% of its P@1 when the run beta is left out"
+    )
 
 
 def test_without_pooled_runs_the_page_says_what_it_cannot_say():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
-from poolaudit.findings import listed, policy_phrase
+from poolaudit.findings import counted, listed, policy_phrase
 
 FINDINGS = {
     "assessors": "who made the judgments",
@@ -163,8 +163,9 @@ def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
     if steps:
         last = steps[-1]
         yield (
-            f"Rank {last['depth']} of the pooled runs still brought {last['new_relevant']:,} "
-            f"relevant documents among {last['new_judged']:,} newly judged "
+            f"Rank {last['depth']} of the pooled runs still brought "
+            f"{counted(last['new_relevant'], 'relevant document', 'relevant documents')} "
+            f"among {last['new_judged']:,} newly judged "
             f"({percent(last['new_relevant'] / last['new_judged'])})."
         )
     deeper = [measure for measure, cutoff in _cutoffs(audit) if cutoff > nominal]
@@ -241,13 +242,15 @@ def _origin(audit: Mapping[str, Any]) -> Iterator[str]:
     found = judgments["explanation"]
     source = judgments["source"] or "local files"
     yield (
-        f"{collection['judgments']:,} judgments of {collection['queries']} queries, from {source}."
+        f"{collection['judgments']:,} judgments of "
+        f"{counted(collection['queries'], 'query', 'queries')}, from {source}."
     )
     yield f"Assessors: {collection['assessors']}."
     if found["depth"]:
         n_runs = len(found["contributed"]) + len(found["undecided"])
         yield (
-            f"A pool of depth {found['depth']} of {n_runs} audited runs explains "
+            f"A pool of depth {found['depth']} of {counted(n_runs, 'audited run', 'audited runs')} "
+            f"explains "
             f"{found['explained']:,} of them; {found['judged_not_pooled']:,} came by "
             "another route."
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,16 +68,19 @@ def charts(audit: Mapping[str, Any]) -> dict[str, Chart]:
 
 
 def _all(audit: Mapping[str, Any]) -> Iterator[Chart]:
+    primary = audit["collection"]["primary"]["measure"]
+    depth, lost = audit["depth"], audit["removal"]
     yield coverage(audit)
-    if audit["depth"]:
+    if depth and _found(depth):
         yield found_by_depth(audit)
+    if depth and any(row["tau"] is not None for row in _of(primary, depth["order"])):
         yield scores_by_depth(audit)
-    if audit["removal"] and audit["removal"]["kinds"]:
+    if lost and any(kind["largest"] is not None for kind in _of(primary, lost["kinds"])):
         yield removal(audit)
     taus = audit["sharing"]["taus"] if audit["sharing"] else []
     if any(row["kind"] == "random" and row["tau"] is not None for row in taus):
         yield thinning(audit)
-    if audit["tail"]["losses"]:
+    if _of(primary, audit["tail"]["proportional"] or []):
         yield losses(audit)
     if audit["truth"]:
         yield truth(audit)
@@ -124,7 +127,7 @@ def coverage(audit: Mapping[str, Any]) -> Chart:
 
 def found_by_depth(audit: Mapping[str, Any]) -> Chart:
     """The relevant share of what each step of depth newly brings."""
-    depth, level = audit["depth"], audit["collection"]["primary"]["level"]
+    level = audit["collection"]["primary"]["level"]
     rows = [
         {
             "depth": step["depth"],
@@ -132,8 +135,7 @@ def found_by_depth(audit: Mapping[str, Any]) -> Chart:
             "new": step["new_judged"],
             "relevant": step["new_relevant"],
         }
-        for step in depth["steps"]
-        if step["new_judged"] and step["depth"] <= depth["nominal"]
+        for step in _found(audit["depth"])
     ]
     at = rows[-1]
     title = (
@@ -167,8 +169,7 @@ def scores_by_depth(audit: Mapping[str, Any]) -> Chart:
         for r in audit["runs"]
         if r["value"] is not None
     ]
-    order = {row["depth"]: row for row in depth["order"] if row["measure"] == primary["measure"]}
-    first = order[depth["depths"][0]]
+    first = _of(primary["measure"], depth["order"])[0]
     title = (
         f"A pool of depth {first['depth']} orders the runs as all judgments do with Kendall's tau "
         f"{_tau(first['tau'])}; scores change by {first['mean_change']:+.3f} on average."
@@ -203,12 +204,13 @@ def removal(audit: Mapping[str, Any]) -> Chart:
         for row in audit["removal"]["contributors"]
         if row["relative_change"] is not None and row["pooled"]
     ]
-    kinds = [k for k in audit["removal"]["kinds"] if k["measure"] == primary]
+    kinds = _of(primary, audit["removal"]["kinds"])
     worst = max(kinds, key=lambda k: abs(k["largest"] or 0))
     verb = "gains" if worst["largest"] < 0 else "loses"
+    whose = f"the {worst['kind']} {worst['largest_left_out']}"
     title = (
-        f"{worst['largest_run']} {verb} {abs(worst['largest']):.1%} of its {primary} when its "
-        f"{worst['kind']} is left out; left out by {kinds[0]['kind']}, runs change by "
+        f"{worst['largest_run']} {verb} {abs(worst['largest']):.1%} of its {primary} when "
+        f"{whose} is left out; left out by {kinds[0]['kind']}, runs change by "
         f"{kinds[0]['mean_absolute']:.1%} on average."
     )
     ticks = (
@@ -293,7 +295,7 @@ def losses(audit: Mapping[str, Any]) -> Chart:
         for row in audit["tail"]["losses"]
         if row["share_lost"] is not None and row["score_lost"] is not None
     ]
-    summed = next(row for row in audit["tail"]["proportional"] if row["measure"] == measure)
+    summed = _of(measure, audit["tail"]["proportional"])[0]
     moved = summed["median_score_lost"]
     title = (
         f"Cut to the depth-{depth} pool the median run loses {summed['median_share_lost']:.0%} of "
@@ -371,6 +373,19 @@ def truth(audit: Mapping[str, Any]) -> Chart:
 
 
 _CHOSEN = alt.param(name="chosen", value="")
+
+
+def _of(measure: str, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows of one measure."""
+    return [row for row in rows if row["measure"] == measure]
+
+
+def _found(depth: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The steps down to the depth that was judged, where any document was judged.
+
+    What is judged below came by another route, often because it looked relevant.
+    """
+    return [s for s in depth["steps"] if s["new_judged"] and s["depth"] <= depth["nominal"]]
 
 
 def _place(pooled: bool) -> str:

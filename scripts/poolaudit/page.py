@@ -16,8 +16,9 @@ import jinja2
 import yaml
 from markupsafe import Markup
 
-from poolaudit.answers import answers, citation, listed, reasons
+from poolaudit.answers import answers, citation, reasons
 from poolaudit.charts import Chart
+from poolaudit.findings import counted, listed
 from poolaudit.measure_names import parse_measures
 
 FORMS = Path(__file__).resolve().parents[2] / "workflow" / "report"
@@ -81,6 +82,8 @@ def _environment(autoescape: bool) -> jinja2.Environment:
         "percent_change": lambda value: _shown(value, "{:+.1%}"),
         "tau": lambda value: _shown(value, "{:.3f}"),
         "count": lambda value: _shown(value, "{:,}"),
+        "whole": lambda value: _shown(value, "{:,.0f}"),
+        "counted": lambda n, one, several=None: counted(n, one, several or one + "s"),
         "listed": listed,
         "cell": _markdown_cell,
         "yaml": lambda value: yaml.safe_dump(value, allow_unicode=True, width=100),

@@ -78,6 +78,7 @@ def _judgments(subject: Subject) -> dict[str, Any]:
             str(level): int((relevance >= level).sum()) for level in levels_of(subject.measures)
         },
         "official_measures": source["official_measures"],
+        "routes": summary_of_pool.routes(subject),
         "labels": subject.made.labels["measures"],
         "warnings": [warning["text"] for warning in subject.made.labels["warnings"]],
         "explanation": {key: found[key] for key in found if key not in {"queries", "depths"}},

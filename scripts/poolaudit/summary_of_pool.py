@@ -14,7 +14,7 @@ from poolaudit.removal import CANNOT_SEE
 from poolaudit.subject import Subject, number, primary_removal, records, share
 from poolaudit.yield_fit import expect_yield
 
-KINDS = ("run", "group", "family", "type")
+KINDS = ("run", "group", "family", "type", "route")
 ESTIMATE = (
     *("tail", "level", "population", "sampled", "relevant", "estimate", "low", "high"),
     *("truth", "judged_relevant", "completeness", "completeness_low", "completeness_high"),
@@ -202,6 +202,27 @@ def _taus(subject: Subject, thinning: pd.DataFrame) -> list[dict[str, Any]]:
         }
         for row in taus.itertuples()
     ]
+
+
+def routes(subject: Subject) -> list[dict[str, Any]]:
+    """For each kind of route, how many of them lead to the judged and to the relevant documents."""
+    if subject.made.routes is None:
+        return []
+    found = []
+    for kind, rows in subject.made.routes.groupby("kind", sort=False):
+        documents = rows.groupby(["query_id", "doc_id"], sort=False)
+        number, grade = documents["route"].count(), documents["relevance"].first()
+        relevant = number[grade >= subject.level]
+        found.append(
+            {"kind": kind, "routes": int(rows["route"].nunique())}
+            | {name: int((number == n).sum()) for name, n in (("by_none", 0), ("by_one", 1))}
+            | {"relevant": len(relevant)}
+            | {
+                f"relevant_by_{name}": int((relevant == n).sum())
+                for name, n in (("none", 0), ("one", 1))
+            }
+        )
+    return found
 
 
 def tail(subject: Subject) -> dict[str, Any]:
