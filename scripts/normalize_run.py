@@ -7,14 +7,19 @@ from poolaudit import runs
 from poolaudit.files import write_json, write_table
 
 with job(snakemake) as log:
+    params, output = snakemake.params, snakemake.output
     run = runs.read_run(
         snakemake.input.run,
-        format=snakemake.params.format,
-        **snakemake.params.ranking,
-        **snakemake.params.reading,
+        format=params.format,
+        name=snakemake.wildcards.run,
+        **params.ranking,
+        **params.reading,
     )
-    topics = pq.read_table(snakemake.input.topics)
-    notes = run.notes | {"topics": runs.compare_topics(run, topics)}
-    write_table(snakemake.output.run, run.table)
-    write_json(snakemake.output.notes, notes)
-    log.info("read %d rows of %s", run.table.num_rows, snakemake.input.run)
+    # read_table would import pandas, which costs more than reading the run.
+    topics = pq.ParquetFile(snakemake.input.topics).read()
+    compared = runs.compare_topics(run, topics, depth=params.deepest)
+    write_table(output.run, run.table)
+    write_json(output.notes, run.notes | {"topics": compared})
+    log.info("%d rows of %d queries", run.table.num_rows, run.notes["counts"]["queries"])
+    for note in run.notes["found"] + compared:
+        log.info("note: %s", note["text"])

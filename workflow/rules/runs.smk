@@ -19,6 +19,7 @@ rule normalize_run:
         format=run_format,
         ranking=SETTINGS["ranking"],
         reading=SETTINGS["reading"],
+        deepest=max(DEPTHS, default=None),
         code=code_of("normalize_run"),
     script:
         "../../scripts/normalize_run.py"
