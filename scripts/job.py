@@ -19,11 +19,12 @@ def job(snakemake) -> Iterator[logging.Logger]:
     fault of the program and keeps its traceback, in the log too.
     """
     log = logging.getLogger("poolaudit")
-    log.setLevel(logging.INFO)
+    log.setLevel(logging.DEBUG)
     file = logging.FileHandler(snakemake.log[0], mode="w", encoding="utf-8")
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(file)
     terminal = logging.StreamHandler()
+    terminal.setLevel(logging.INFO)
     terminal.setFormatter(logging.Formatter(f"{_name(snakemake)}: %(message)s"))
     log.addHandler(terminal)
     logging.captureWarnings(True)

@@ -22,4 +22,4 @@ with job(snakemake) as log:
     write_json(output.notes, run.notes | {"topics": compared})
     log.info("%d rows of %d queries", run.table.num_rows, run.notes["counts"]["queries"])
     for note in run.notes["found"] + compared:
-        log.info("note: %s", note["text"])
+        log.debug("note: %s", note["text"])
