@@ -202,7 +202,7 @@ def _carried(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _missing(audit: Mapping[str, Any]) -> Iterator[str]:
-    if audit["sharing"]:
+    if audit["sharing"] and audit["sharing"]["verdict"] == "unlikely":
         yield audit["sharing"]["sentence"]
     sheet, depth = audit["tail"]["sheet"], audit["tail"]["depth"]
     if sheet:
