@@ -17,7 +17,7 @@ with job(snakemake) as log:
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     lists = judged_lists(all_pairs, rankings)
     measures = parse_measures(params.measures)
-    cutoffs = sorted(STANDARD | {m.cutoff for m in measures if m.cutoff})
+    cutoffs = sorted(STANDARD | {m.cutoff or params.bounds_depth for m in measures})
     depths = [*params.depths, None]
     at_depth = [coverage(lists, all_pairs.grades(depth), cutoffs) for depth in depths]
     axes = {

@@ -71,7 +71,7 @@ def test_restricting_policies_are_refused():
 
 
 @pytest.mark.parametrize("policy", ["nonrelevant", "condense"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     qrels=st.dictionaries(st.sampled_from("abcdef"), st.integers(-1, 3), min_size=2),
     tied=st.lists(st.booleans(), min_size=5, max_size=5),

@@ -15,6 +15,8 @@ rule simulate_campaign:
         f"{CAMPAIGN}/logs/simulate_campaign.log",
     benchmark:
         f"{CAMPAIGN}/benchmarks/simulate_campaign.tsv"
+    conda:
+        "../../environment.yml"
     params:
         settings=campaign_settings(),
         code=code_of("simulate_campaign"),

@@ -69,6 +69,13 @@ def contributors():
     ]
 
 
+def form_digests():
+    """SHA-256 of each template, style sheet and script that the report is made with."""
+    folder = Path(workflow.basedir) / "report"
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): files.sha256(path) for path in paths}
+
+
 def run_file(wildcards):
     return local_file(RUNS[wildcards.run].path)
 

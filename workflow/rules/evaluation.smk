@@ -16,6 +16,8 @@ rule evaluate_policy:
         "results/{collection}/logs/evaluate_policy/{policy}.log",
     benchmark:
         "results/{collection}/benchmarks/evaluate_policy/{policy}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         measures=SETTINGS["measures"],
         depths=DEPTHS,
@@ -35,9 +37,12 @@ rule measure_coverage:
         "results/{collection}/logs/measure_coverage.log",
     benchmark:
         "results/{collection}/benchmarks/measure_coverage.tsv"
+    conda:
+        "../../environment.yml"
     params:
         measures=SETTINGS["measures"],
         depths=DEPTHS,
+        bounds_depth=SETTINGS["bounds"]["depth"],
         code=code_of("measure_coverage"),
     script:
         "../../scripts/measure_coverage.py"
@@ -54,6 +59,8 @@ rule bound_scores:
         "results/{collection}/logs/bound_scores.log",
     benchmark:
         "results/{collection}/benchmarks/bound_scores.tsv"
+    conda:
+        "../../environment.yml"
     params:
         measures=SETTINGS["measures"],
         depth=SETTINGS["bounds"]["depth"],
@@ -74,6 +81,8 @@ rule evaluate_truth:
         "results/{collection}/logs/evaluate_truth.log",
     benchmark:
         "results/{collection}/benchmarks/evaluate_truth.tsv"
+    conda:
+        "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in truth_file()],
         contributors=contributors(),
@@ -95,6 +104,8 @@ rule bound_ties:
         "results/{collection}/logs/bound_ties.log",
     benchmark:
         "results/{collection}/benchmarks/bound_ties.tsv"
+    conda:
+        "../../environment.yml"
     params:
         measures=SETTINGS["measures"],
         code=code_of("bound_ties"),
@@ -117,6 +128,8 @@ rule keep_ledgers:
         "results/{collection}/logs/keep_ledgers.log",
     benchmark:
         "results/{collection}/benchmarks/keep_ledgers.tsv"
+    conda:
+        "../../environment.yml"
     params:
         measures=SETTINGS["measures"],
         policies=SETTINGS["policies"],
@@ -137,6 +150,8 @@ rule evaluate_sparse_labels:
         "results/{collection}/logs/evaluate_sparse_labels.log",
     benchmark:
         "results/{collection}/benchmarks/evaluate_sparse_labels.tsv"
+    conda:
+        "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in sparse_labels_file()],
         code=code_of("evaluate_sparse_labels"),

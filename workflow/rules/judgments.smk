@@ -14,6 +14,8 @@ rule fetch_judgments:
         "results/{collection}/logs/fetch_judgments.log",
     benchmark:
         "results/{collection}/benchmarks/fetch_judgments.tsv"
+    conda:
+        "../../environment.yml"
     params:
         settings=SETTINGS["judgments"],
         sha256=local_judgment_digests(),

@@ -14,6 +14,8 @@ rule build_pairs:
         "results/{collection}/logs/build_pairs.log",
     benchmark:
         "results/{collection}/benchmarks/build_pairs.tsv"
+    conda:
+        "../../environment.yml"
     params:
         contributors=contributors(),
         code=code_of("build_pairs"),

@@ -18,6 +18,8 @@ rule build_pools:
         "results/{collection}/logs/build_pools.log",
     benchmark:
         "results/{collection}/benchmarks/build_pools.tsv"
+    conda:
+        "../../environment.yml"
     params:
         contributors=contributors(),
         depths=DEPTHS,
@@ -38,6 +40,8 @@ rule explain_judgments:
         "results/{collection}/logs/explain_judgments.log",
     benchmark:
         "results/{collection}/benchmarks/explain_judgments.tsv"
+    conda:
+        "../../environment.yml"
     params:
         pooled={run: row.pooled for run, row in RUNS.items()},
         sheet_says_pooled=AUDIT.sheet_says_pooled,

@@ -17,6 +17,8 @@ rule estimate_removal:
         "results/{collection}/logs/estimate_removal.log",
     benchmark:
         "results/{collection}/benchmarks/estimate_removal.tsv"
+    conda:
+        "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in routes_file()],
         contributors=contributors(),
@@ -43,6 +45,8 @@ rule trace_routes:
         "results/{collection}/logs/trace_routes.log",
     benchmark:
         "results/{collection}/benchmarks/trace_routes.tsv"
+    conda:
+        "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in routes_file()],
         contributors=contributors(),

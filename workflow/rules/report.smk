@@ -11,6 +11,8 @@ rule record_provenance:
         "results/{collection}/logs/record_provenance.log",
     benchmark:
         "results/{collection}/benchmarks/record_provenance.tsv"
+    conda:
+        "../../environment.yml"
     params:
         collection=AUDIT.name,
         settings=SETTINGS,
@@ -32,11 +34,14 @@ rule render_report:
         "results/{collection}/logs/render_report.log",
     benchmark:
         "results/{collection}/benchmarks/render_report.tsv"
+    conda:
+        "../../environment.yml"
     params:
         collection=AUDIT.name,
         title=SETTINGS.get("title", AUDIT.name),
         settings=SETTINGS,
         contributors=contributors(),
+        form=form_digests(),
         code=code_of("render_report"),
     script:
         "../../scripts/render_report.py"

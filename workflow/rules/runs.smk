@@ -14,6 +14,8 @@ rule normalize_run:
         "results/{collection}/logs/normalize_run/{run}.log",
     benchmark:
         "results/{collection}/benchmarks/normalize_run/{run}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         sha256=run_digest,
         format=run_format,

@@ -18,6 +18,8 @@ rule probe_sharing:
         "results/{collection}/logs/probe_sharing.log",
     benchmark:
         "results/{collection}/benchmarks/probe_sharing.tsv"
+    conda:
+        "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in documents_file()],
         contributors=contributors(),

@@ -18,6 +18,8 @@ rule draw_sample:
         "results/{collection}/logs/draw_sample.log",
     benchmark:
         "results/{collection}/benchmarks/draw_sample.tsv"
+    conda:
+        "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in documents_file()],
         settings=tail_settings(),
@@ -40,6 +42,8 @@ rule estimate_tail:
         "results/{collection}/logs/estimate_tail.log",
     benchmark:
         "results/{collection}/benchmarks/estimate_tail.tsv"
+    conda:
+        "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in truth_file() + filled_in_sheet()],
         pooled=bool(POOLED),
@@ -62,6 +66,8 @@ rule calibrate_tail:
         "results/{collection}/logs/calibrate_tail.log",
     benchmark:
         "results/{collection}/benchmarks/calibrate_tail.tsv"
+    conda:
+        "../../environment.yml"
     params:
         settings=tail_settings(),
         measures=SETTINGS["measures"],

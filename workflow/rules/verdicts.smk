@@ -21,6 +21,8 @@ rule decide_verdicts:
         "results/{collection}/logs/decide_verdicts.log",
     benchmark:
         "results/{collection}/benchmarks/decide_verdicts.tsv"
+    conda:
+        "../../environment.yml"
     params:
         contributors=contributors(),
         measures=SETTINGS["measures"],
