@@ -1,4 +1,4 @@
-"""Load all runs of the real collections with what their sheets say, once a session."""
+"""Load all runs of the real collections with what their sheets say, once for all tests."""
 
 from __future__ import annotations
 
