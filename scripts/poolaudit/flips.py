@@ -153,7 +153,7 @@ def flips(
     runs = sorted({name for c in comparisons for name in (c.run, c.other)})
     strata = stratify(pairs, measure, depth=depth, fewest=fewest)
     means = _drawn_means(
-        pairs, _of_runs(rankings, runs, measure.cutoff), measure, strata, draws, seed
+        pairs, of_runs(rankings, runs, measure.cutoff), measure, strata, draws, seed
     )
     return tuple(
         _flip(c, means[:, runs.index(c.run)] - means[:, runs.index(c.other)]) for c in comparisons
@@ -179,7 +179,7 @@ def _sign(differences: np.ndarray) -> np.ndarray:
     return np.where(np.abs(differences) > 1e-12, np.sign(differences), 0)
 
 
-def _of_runs(rankings: Rankings, runs: Sequence[str], cutoff: int | None) -> Rankings:
+def of_runs(rankings: Rankings, runs: Sequence[str], cutoff: int | None) -> Rankings:
     """The rankings of these runs alone, down to the cutoff."""
     chosen = np.isin(rankings.list_run, [rankings.runs.index(run) for run in runs])
     number = np.searchsorted(np.array(runs), np.array(rankings.runs))

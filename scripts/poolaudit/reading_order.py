@@ -23,7 +23,7 @@ import numpy as np
 
 from poolaudit.bounds import bounds
 from poolaudit.errors import AuditError
-from poolaudit.flips import _of_runs
+from poolaudit.flips import of_runs
 from poolaudit.lists import JudgedLists, judged_lists
 from poolaudit.measure_names import Measure, parse_measure
 from poolaudit.pairs import NEVER, Pairs, Rankings
@@ -124,7 +124,7 @@ def _ask(
 ) -> _Question:
     """Turn each pair so that the better run comes first."""
     runs = sorted({run for pair in compared for run in pair})
-    rankings = _of_runs(rankings, runs, measure.cutoff)
+    rankings = of_runs(rankings, runs, measure.cutoff)
     lists = judged_lists(pairs, rankings)
     score = dict(zip(runs, means(evaluate(lists, pairs.relevance, [measure]))[0], strict=True))
     leads = tuple(sorted(pair, key=lambda run: -score[run]) for pair in compared)
