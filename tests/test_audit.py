@@ -116,6 +116,14 @@ def test_a_touched_file_changes_nothing(audit, demo):
     assert planned(audit, "report") == {}
 
 
+@pytest.mark.parametrize("name", ["coverage.parquet", "pools/depth-5.qrels"])
+def test_a_deleted_artifact_is_made_again(audit, demo, name):
+    hidden = (demo / name).rename(demo / "hidden")
+    jobs = planned(audit, "report")
+    hidden.rename(demo / name)
+    assert {"coverage.parquet": "measure_coverage"}.get(name, "build_pools") in jobs
+
+
 def test_the_other_collection_of_the_same_simulation_does_not_simulate_again(audit):
     jobs = planned(audit, "report", "--config", "collection=demo-lexical")
     assert "simulate_campaign" not in jobs

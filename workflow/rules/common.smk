@@ -148,7 +148,7 @@ def campaign_runs():
     return [str(row.path) for row in rows]
 
 
-def artifacts(wildcards):
+def artifact_names():
     """What the report is made from: the artifacts of every stage that this collection can have."""
     names = {
         "source": "judgments.json",
@@ -185,11 +185,26 @@ def artifacts(wildcards):
         names["sparse_labels"] = "sparse-labels.parquet"
     if truth_file():
         names["truth"] = "truth.parquet"
+    return names
+
+
+def artifacts(wildcards):
+    """The same with the paths of this collection."""
     folder = f"results/{wildcards.collection}"
     return {
         key: [f"{folder}/{n}" for n in name] if isinstance(name, list) else f"{folder}/{name}"
-        for key, name in names.items()
+        for key, name in artifact_names().items()
     }
+
+
+def everything():
+    """All that an audit leaves for its reader, so that what was deleted is made again."""
+    names = ["report.html", "tail/sample.tsv", "tail/sample.html"]
+    names += [f"pools/depth-{depth}.qrels" for depth in DEPTHS]
+    names += [f"pools/unjudged-{depth}.tsv" for depth in DEPTHS]
+    for name in artifact_names().values():
+        names += name if isinstance(name, list) else [name]
+    return [f"results/{AUDIT.name}/{name}" for name in names]
 
 
 def traces(wildcards):
