@@ -53,6 +53,16 @@ def test_measures_get_their_canonical_names(folder):
     assert settings["primary"]["measure"] == "RBP(p=0.5,rel=2)"
 
 
+def test_a_measure_under_two_names_is_refused(folder):
+    (folder / "mine.yaml").write_text(SETTINGS.replace("[nDCG@10, AP]", "[AP, MAP]"))
+    assert "A measure is named more than once." in complaint()
+
+
+def test_a_sheet_filled_in_among_the_results_would_be_written_over(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "tail: {sheet: results/mine/tail/sample.tsv}\n")
+    assert "copy it out of results/" in complaint()
+
+
 def test_the_nominal_depth_is_one_of_the_depths(folder):
     (folder / "mine.yaml").write_text(SETTINGS + "pool: {depth: 7, depths: [10, 5]}\n")
     assert config.load_collection("mine.yaml").settings["pool"]["depths"] == [5, 7, 10]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -70,7 +68,7 @@ def test_the_order_of_the_runs_at_other_levels_is_compared():
     assert row["reference_rel"] == 1
     assert row["mean_at"] == {1: 1 / 2, 2: 1 / 4, 3: 1 / 4}
     (row,) = label_ledger(LISTS, PAIRS.grades(), ["P@1"], ["P(rel=2)@1"])
-    assert math.isnan(row["tau_at"][1])
+    assert row["tau_at"][1] is None
     assert row["tau_at"][3] == 1
 
 
@@ -225,3 +223,9 @@ def test_the_labels_of_dl19(real_data):
     levels = evaluate(lists, grades, ["AP", "AP(rel=2)"]).values[:, at].mean(axis=1)
     assert [f"{value:.4f}" for value in levels] == ["0.3773", "0.3013"]
     assert label_warnings(lists, grades, ["nDCG@10", "AP(rel=2)"], official, "0123") == []
+
+
+def test_one_run_has_no_order_to_change():
+    pairs, rankings = tables("q1: a=1 b=2", {"A": "q1: a b"})
+    (row,) = label_ledger(judged_lists(pairs, rankings), pairs.grades(), ["AP"], [])
+    assert row["tau_at"] == {2: None}

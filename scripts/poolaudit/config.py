@@ -100,6 +100,7 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
             expected="a readable file for each row of the sheet",
             todo="correct the paths in the sheet, or runs_root in " + str(file),
         )
+    _check_sheet_is_a_copy(settings, file)
     _check_baseline(settings, file, [row.run for row in rows])
     _check_local_files(settings, file, made)
     return Collection(file.stem, file, settings, rows, says_pooled)
@@ -254,6 +255,15 @@ def _complete(settings: dict[str, Any], file: Path) -> None:
     settings["measures"] = [
         _measure(name, f"{file}, key measures") for name in settings["measures"]
     ]
+    twice = [name for name, n in Counter(settings["measures"]).items() if n > 1]
+    if twice:
+        raise AuditError(
+            "A measure is named more than once.",
+            where=f"{file}, key measures",
+            found=", ".join(twice) + ", in one spelling or another",
+            expected="each measure once; MAP and AP, for example, are one measure",
+            todo="leave the others out",
+        )
     primary = settings["primary"]
     primary["measure"] = _measure(
         primary.get("measure", settings["measures"][0]), f"{file}, key primary.measure"
@@ -291,6 +301,18 @@ def _runs_root(settings: Mapping[str, Any]) -> Path:
 
 def _is_made(path: Path, made: Iterable[str]) -> bool:
     return any(path.is_relative_to(folder) for folder in made)
+
+
+def _check_sheet_is_a_copy(settings: Mapping[str, Any], file: Path) -> None:
+    sheet = settings["tail"].get("sheet")
+    if sheet and Path(sheet).resolve().is_relative_to(Path("results").resolve()):
+        raise AuditError(
+            "The filled-in judging sheet lies where the workflow writes its own.",
+            where=f"{file}, key tail.sheet",
+            found=sheet,
+            expected="a file outside results/, which the next run would not write over",
+            todo="copy it out of results/ before anything else, and name the copy",
+        )
 
 
 def _check_baseline(settings: Mapping[str, Any], file: Path, runs: list[str]) -> None:

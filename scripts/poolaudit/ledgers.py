@@ -44,7 +44,8 @@ def label_ledger(
         "official_rel", that of the official measure of the same kind, or the one level that all
         official measures of binary relevance share, or None; "agrees", None where either is None;
         "reference_rel", the official level, or the measure's own; "tau_at", for every other level
-        Kendall's tau between the orders of the runs there and at the reference level; "mean_at",
+        Kendall's tau between the orders of the runs there and at the reference level (None where
+        a single run, or equal scores, have no order); "mean_at",
         the mean score over runs at every level.
     """
     levels = range(1, max(1, int(grades.max(initial=0))) + 1)
@@ -96,12 +97,17 @@ def _labels_of(
         "agrees": None if official is None else official == measure.rel,
         "reference_rel": reference,
         "tau_at": {
-            level: kendall_tau(scores[reference], scores[level])
+            level: _or_none(kendall_tau(scores[reference], scores[level]))
             for level in compared
             if level != reference
         },
         "mean_at": {level: float(np.nanmean(scores[level])) for level in compared},
     }
+
+
+def _or_none(value: float) -> float | None:
+    """The value; None where there is none, as for the order of one run or of equal scores."""
+    return None if np.isnan(value) else float(value)
 
 
 def label_warnings(

@@ -39,7 +39,7 @@ def unjudged(pairs: Pairs, depth: int, texts: dict[str, str] | None = None) -> p
     Args:
         pairs: the pairs.
         depth: pool depth.
-        texts: the text of each query by its id; queries that it lacks have an empty text.
+        texts: the text of each query by its id; where it has none, the text is empty.
 
     Returns:
         query_id, doc_id, best_rank, text: the pairs of the pool without a grade, in the order of
@@ -47,7 +47,7 @@ def unjudged(pairs: Pairs, depth: int, texts: dict[str, str] | None = None) -> p
     """
     rows = np.flatnonzero(pairs.in_pool(depth) & (pairs.relevance < 0))
     rows = rows[np.lexsort((rows, pairs.best_rank[rows], pairs.query[rows]))]
-    text = [" ".join((texts or {}).get(q, "").split()) for q in pairs.query_ids]
+    text = [" ".join(((texts or {}).get(q) or "").split()) for q in pairs.query_ids]
     return pd.DataFrame(
         {
             "query_id": [pairs.query_ids[code] for code in pairs.query[rows]],

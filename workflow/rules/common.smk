@@ -30,7 +30,7 @@ DEPTHS = SETTINGS["pool"]["depths"] if POOLED else []
 
 
 wildcard_constraints:
-    collection=AUDIT.name,
+    collection=re.escape(AUDIT.name),
     run="|".join(map(re.escape, RUNS)),
     policy="|".join(SETTINGS["policies"]),
 
