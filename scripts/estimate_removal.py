@@ -7,6 +7,7 @@ import pyarrow as pa
 from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_table
+from poolaudit.pools import nominal_depth
 from poolaudit.removal import kinds_to_leave_out, leave_out_uniques
 from poolaudit.routes import join, pool_routes, read_named_routes
 
@@ -14,8 +15,8 @@ with job(snakemake) as log:
     params = snakemake.params
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     contributors = [pairs.Contributor(**row) for row in params.contributors]
-    nominal = params.nominal or read_json(snakemake.input.explanation)["depth"]
-    found_by = [pool_routes(all_pairs, rankings, contributors, nominal)] if nominal else []
+    nominal = nominal_depth(params.nominal, read_json(snakemake.input.explanation))
+    found_by = [pool_routes(all_pairs, rankings, contributors, nominal)]
     written = [read_named_routes(all_pairs, path) for path in snakemake.input.routes]
     tables = leave_out_uniques(
         all_pairs,

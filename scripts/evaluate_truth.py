@@ -1,7 +1,6 @@
 """Score every run on the truth, which only a simulated campaign knows."""
 
 import numpy as np
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from job import job
@@ -15,9 +14,8 @@ with job(snakemake) as log:
     params = snakemake.params
     contributors = [pairs.Contributor(**row) for row in params.contributors]
     tables = map(pq.read_table, snakemake.input.runs)
-    topics = pq.read_table(snakemake.input.topics).filter(pc.field("judged"))
-    truth = qrels.read_judgments(snakemake.input.truth[0])
-    truth = truth.filter(pc.is_in(truth["query_id"], value_set=topics["query_id"]))
+    judgments = pq.read_table(snakemake.input.judgments)
+    truth = qrels.truth_of(judgments, qrels.read_judgments(snakemake.input.truth[0]))
     all_pairs, rankings = pairs.build(truth, zip(contributors, tables, strict=True))
     # The truth lists the relevant documents; every other document is known to be nonrelevant.
     known = np.maximum(all_pairs.relevance, 0)

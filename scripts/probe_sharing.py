@@ -7,6 +7,7 @@ from job import job
 from poolaudit import pairs
 from poolaudit.documents import read_documents
 from poolaudit.files import read_json, write_json, write_table
+from poolaudit.pools import nominal_depth
 from poolaudit.sharing import probe
 
 with job(snakemake) as log:
@@ -22,7 +23,7 @@ with job(snakemake) as log:
         measures=params.measures,
         policies=params.policies,
         primary=(params.primary["measure"], params.primary["policy"]),
-        depth=params.nominal or read_json(snakemake.input.explanation)["depth"],
+        depth=nominal_depth(params.nominal, read_json(snakemake.input.explanation)),
         depths=params.depths,
         titles=titles,
         documents=documents[0] if documents else None,

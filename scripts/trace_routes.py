@@ -6,13 +6,14 @@ import pyarrow as pa
 from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_table
+from poolaudit.pools import nominal_depth
 from poolaudit.routes import pool_routes, read_named_routes, routes_of_judgments
 
 with job(snakemake) as log:
     params = snakemake.params
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     contributors = [pairs.Contributor(**row) for row in params.contributors]
-    depth = params.nominal or read_json(snakemake.input.explanation)["depth"] or 0
+    depth = nominal_depth(params.nominal, read_json(snakemake.input.explanation))
     routes = {
         kind: pool_routes(all_pairs, rankings, contributors, depth, kind)
         for kind in all_pairs.holders

@@ -88,6 +88,12 @@ def test_the_depth_is_the_cutoff_or_the_setting():
     assert bounds(pairs, rankings, ["P@5", "AP"], depth=20).depths == (5, 20)
 
 
+def test_a_measure_without_a_rule_has_no_bounds_for_unanswered_queries_either():
+    pairs, rankings = tables("q1: a=1\nq2: b=1", {"A": "q1: a"})
+    found = bounds(pairs, rankings, ["infAP"])
+    assert np.isnan([found.low, found.high, found.own_low, found.own_high]).all()
+
+
 def test_an_unanswered_query_has_nothing_to_bound():
     pairs, rankings = tables("q: a=1\np: b=1", {"A": "q: a", "B": "p: x b"})
     found = bounds(pairs, rankings, ["AP", "Bpref", "nDCG@5"])

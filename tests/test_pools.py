@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from poolaudit import pools
+from poolaudit.errors import AuditError
 from poolaudit.pairs import NEVER, UNJUDGED, Contributor, build
 from poolaudit.yield_fit import expect_yield
 from submitted import dl19, trec8
@@ -201,3 +202,10 @@ def test_dl19_later_runs_are_judged_as_pooled_runs_left_out_would_be(real_data):
     assert judged("run", False) == judged("group", False) == [4_280, 3_938, 3_938]
     assert judged("run", True) == [15_840, 15_839, 14_951]
     assert judged("group", True) == [15_840, 15_839, 13_828]
+
+
+def test_the_nominal_depth_is_the_setting_else_the_explained_one():
+    assert pools.nominal_depth(7, {"depth": 10}) == 7
+    assert pools.nominal_depth(None, {"depth": 10}) == 10
+    with pytest.raises(AuditError, match="set pool.depth"):
+        pools.nominal_depth(None, {"depth": None})

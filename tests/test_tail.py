@@ -101,10 +101,16 @@ class TestStratify:
         assert small["fraction"].tolist() == [1.0]
         assert frame.strata["fraction"].min() == pytest.approx(2 / 10)
 
-    def test_an_empty_tail_is_refused(self):
+    @pytest.mark.parametrize("design", tail.DESIGNS)
+    def test_an_empty_tail_has_an_empty_sample_and_misses_nothing(self, design):
         pairs, _ = tables("q1: a=1", {"A": "q1: a"})
-        with pytest.raises(AuditError, match="no tail to sample"):
-            tail.stratify(pairs, tail.population(pairs, pairs.relevance), 5)
+        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), 5, design)
+        sample, strata = tail.draw(pairs, frame)
+        assert (len(frame), len(sample), len(strata)) == (0, 0, 0)
+        judged = tail.judged_relevant(pairs, pairs.relevance, [1])
+        (total,) = tail.estimate(sample, strata, judged).to_dict("records")
+        assert (total["estimate"], total["low"], total["high"]) == (0, 0, 0)
+        assert total["completeness"] == 1
 
     def test_fewer_documents_than_queries_are_refused_by_query(self):
         pairs = synthetic()

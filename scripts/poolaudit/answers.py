@@ -205,7 +205,9 @@ def _missing(audit: Mapping[str, Any]) -> Iterator[str]:
     if audit["sharing"] and audit["sharing"]["verdict"] == "unlikely":
         yield audit["sharing"]["sentence"]
     sheet, depth = audit["tail"]["sheet"], audit["tail"]["depth"]
-    if sheet:
+    if sheet and not sheet["population"]:
+        yield f"Every document that the audited runs return among their first {depth} is judged."
+    elif sheet:
         yield (
             f"Nobody judged {sheet['population']:,} of the documents that the audited runs return "
             f"among their first {depth}"
@@ -218,7 +220,7 @@ def _estimated(audit: Mapping[str, Any]) -> str:
     for found in audit["tail"]["estimates"]:
         if found["tail"] == "assessed" and found["level"] == level:
             return (
-                f": from {found['sampled']:,} of them, an estimated {found['estimate']:,.0f} are "
+                f": from {found['judged']:,} of them, an estimated {found['estimate']:,.0f} are "
                 f"relevant ({found['low']:,} to {found['high']:,}), so that the judgments hold "
                 f"{percent(found['completeness'])} of what these runs reach "
                 f"({percent(found['completeness_low'])} to {percent(found['completeness_high'])})."

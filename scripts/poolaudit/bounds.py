@@ -89,7 +89,9 @@ def bounds(
         lists = populations[at].graded.lists
         for own in (False, True):
             judgeable = populations[at].seen_to(measure.cutoff, own=own)
-            found += [lists.spread(values) for values in _bounds_of(judgeable, measure)]
+            unanswered = 0 if _has_rule(measure) else np.nan
+            ends = _bounds_of(judgeable, measure)
+            found += [lists.spread(values, missing=unanswered) for values in ends]
     shape = (len(measures), 4, len(rankings.runs), len(rankings.query_ids))
     low, high, own_low, own_high = np.moveaxis(np.array(found).reshape(shape), 1, 0)
     return Bounds(
@@ -104,9 +106,13 @@ def bounds(
     )
 
 
+def _has_rule(measure: Measure) -> bool:
+    return measure.ours and not measure.judged_only and measure.base in _RULES
+
+
 def _bounds_of(judgeable: Judgeable, measure: Measure) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and highest value of each list."""
-    if not measure.ours or measure.judged_only or measure.base not in _RULES:
+    if not _has_rule(measure):
         nothing = np.full(judgeable.n_lists, np.nan)
         return nothing, nothing
     if measure.rel is not None and measure.rel > judgeable.top:

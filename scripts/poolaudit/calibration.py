@@ -125,7 +125,7 @@ def _intervals(
     held: np.ndarray, sampled: np.ndarray, found: np.ndarray, fraction: np.ndarray, alpha: float
 ) -> tuple[np.ndarray, np.ndarray, str]:
     """int64[draws]: low and high of every draw; equal samples are worked out once."""
-    if (fraction == fraction[0]).all():
+    if (fraction == fraction[:1]).all():
         total, place = np.unique(found.sum(axis=1), return_inverse=True)
         low, high = intervals.hypergeometric(held.sum(), sampled[0].sum(), total, alpha)
         return low[place], high[place], "hypergeometric"

@@ -239,7 +239,7 @@ def _codes(values: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
         encoded = values.combine_chunks()
         codes = _codes(encoded.dictionary, names)
         return np.where(encoded.is_null(), -1, codes[pc.fill_null(encoded.indices, 0)])
-    found = pc.index_in(values, value_set=pa.array(names, pa.string()))
+    found = pc.index_in(values.cast(pa.string()), value_set=pa.array(names, pa.string()))
     return pc.fill_null(found, -1).to_numpy(zero_copy_only=False)
 
 

@@ -8,11 +8,13 @@ below zero says that the pair was in the pool and was not judged (METHODS 2).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from poolaudit.errors import AuditError
 from poolaudit.pairs import KINDS, NEVER, UNJUDGED, Contributor, Pairs, Rankings
 
 BANDS = (5, 10, 20, 50, 100, 200, 500, 1000)
@@ -31,6 +33,24 @@ def depth_judgments(pairs: Pairs, depth: int | None) -> str:
     docs = pairs.doc_id.take(rows).to_pylist()
     grades = pairs.relevance[rows].tolist()
     return "".join(f"{q} 0 {d} {g}\n" for q, d, g in zip(queries, docs, grades, strict=True))
+
+
+def nominal_depth(setting: int | None, explanation: Mapping[str, Any]) -> int:
+    """The depth of the pool that was judged: the setting, else what explains the judgments.
+
+    Raises:
+        AuditError: neither says one.
+    """
+    depth = setting or explanation["depth"]
+    if depth is None:
+        raise AuditError(
+            "How deep the pool was judged is not known.",
+            where="pool.depth of the collection",
+            found="no setting, and no depth at which the pooled runs' first documents are judged",
+            expected="the depth to which the pooled runs were judged",
+            todo="set pool.depth, or correct the column pooled of the run sheet",
+        )
+    return depth
 
 
 def unjudged(pairs: Pairs, depth: int, texts: dict[str, str] | None = None) -> pd.DataFrame:

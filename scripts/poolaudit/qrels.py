@@ -170,6 +170,27 @@ def read_judgments(
     return _read(path, format, negatives, expansion)[0]
 
 
+def truth_of(judgments: pa.Table, truth: pa.Table) -> pa.Table:
+    """What is true of the judged queries: the relevant documents, and all other judged ones as 0.
+
+    Args:
+        judgments: query_id, doc_id, relevance: what was judged, which says the queries.
+        truth: the same for every relevant document; queries nobody judged are left out.
+
+    Returns:
+        query_id, doc_id, relevance; every judged query has a row, also one without a relevant
+        document, so that means are taken over the same queries.
+    """
+    names = ["query_id", "doc_id", "relevance"]
+    truth = truth.select(names)
+    known = truth.filter(pc.is_in(truth["query_id"], value_set=judgments["query_id"].unique()))
+    keys = names[:2]
+    others = judgments.select(keys).join(known.select(keys), keys, join_type="left anti")
+    zeros = pa.array(np.zeros(others.num_rows, np.int16))
+    others = others.append_column("relevance", zeros)
+    return pa.concat_tables([known, others]).sort_by([(key, "ascending") for key in keys])
+
+
 def assemble(table: pa.Table, texts: pa.Table | None, source: dict, notes: list[dict]) -> Judgments:
     """Judgments from their table, the topics' query_id and text, and what is known of the source.
 

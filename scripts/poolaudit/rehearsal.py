@@ -47,4 +47,4 @@ def rehearse(
 def _column(values: pd.Series):
     import pyarrow as pa
 
-    return pa.chunked_array([pa.array(values, pa.string())])
+    return pa.chunked_array([pa.array(values.tolist(), pa.string())])

@@ -6,6 +6,7 @@ this collection cannot have.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from poolaudit import summary_of_pool, summary_of_runs
@@ -18,7 +19,7 @@ FORMAT = 1
 def summarise(subject: Subject) -> dict[str, Any]:
     """The whole report as data; workflow/schemas/audit.schema.json describes it."""
     runs = summary_of_runs.runs(subject)
-    return {
+    audit = {
         "format": FORMAT,
         "collection": _collection(subject),
         "settings": dict(subject.settings),
@@ -33,6 +34,16 @@ def summarise(subject: Subject) -> dict[str, Any]:
         "queries": summary_of_runs.queries(subject),
         "provenance": _provenance(subject),
     }
+    return _without_nan(audit)
+
+
+def _without_nan(value: Any) -> Any:
+    """The same with None for each number that does not exist: JSON has neither NaN nor infinity."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _collection(subject: Subject) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from poolaudit.yield_fit import expect_yield
 
 KINDS = ("run", "group", "family", "type", "route")
 ESTIMATE = (
-    *("tail", "level", "population", "sampled", "relevant", "estimate", "low", "high"),
+    *("tail", "level", "population", "sampled", "judged", "relevant", "estimate", "low", "high"),
     *("truth", "judged_relevant", "completeness", "completeness_low", "completeness_high"),
 )
 

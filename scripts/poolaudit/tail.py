@@ -131,12 +131,13 @@ def stratify(pairs: Pairs, rows: np.ndarray, size: int, design: str = "total") -
 
     Args:
         pairs: the pairs.
-        rows: the population, ascending row numbers.
+        rows: the population, ascending row numbers. An empty one has no strata, its sample no
+            documents, and what it misses is 0.
         size: documents to draw, at least one; under `by-query` at least one a query.
         design: one of DESIGNS.
 
     Raises:
-        AuditError: there is nothing to sample, or too little to draw for the design.
+        AuditError: too little to draw for the design.
     """
     import pandas as pd
 
@@ -144,7 +145,7 @@ def stratify(pairs: Pairs, rows: np.ndarray, size: int, design: str = "total") -
     owners, owner, members = np.unique(query, return_inverse=True, return_counts=True)
     _check(len(rows), size, design, len(owners))
     size = min(size, len(rows))
-    fraction = _common_fraction(members, size)
+    fraction = _common_fraction(members, size) if len(rows) else 1.0
 
     families = pairs.holders.get("family")
     family = families.best[rows] if families else np.zeros(len(rows), np.int32)
@@ -188,11 +189,6 @@ def stratify(pairs: Pairs, rows: np.ndarray, size: int, design: str = "total") -
 def _check(population: int, size: int, design: str, queries: int) -> None:
     if design not in DESIGNS:
         raise AuditError("no such sampling design", found=design, expected=" or ".join(DESIGNS))
-    if not population:
-        raise AuditError(
-            "there is no tail to sample: every document that the runs returned is judged",
-            todo="look deeper (tail: depth), or leave the sample out",
-        )
     if size < 1 or (design == "by-query" and size < min(queries, population)):
         raise AuditError(
             "the sample is too small for its design",
@@ -243,10 +239,11 @@ def _names(pairs: Pairs, query: np.ndarray, design: str) -> list[str]:
 
 
 def _families(families, family: np.ndarray, of_cell: np.ndarray) -> list[str]:
+    n_strata = of_cell.max(initial=-1) + 1
     if families is None:
-        return [""] * (of_cell[-1] + 1)
+        return [""] * n_strata
     names = np.array([*families.names, "none in the pool"], object)
-    return [", ".join(names[np.unique(family[of_cell == s])]) for s in range(of_cell[-1] + 1)]
+    return [", ".join(names[np.unique(family[of_cell == s])]) for s in range(n_strata)]
 
 
 def allocate(frame: Frame, rng: np.random.Generator, draws: int = 1) -> np.ndarray:
@@ -428,7 +425,8 @@ class _Counts:
         as_meant = np.where(n == self.sampled[among], self.fraction[among], n / held)
         found = intervals.total(held, n, x, as_meant, self.alpha)
         seen = n > 0
-        missed = float((held[seen] * x[seen] / n[seen]).sum()) if seen.any() else np.nan
+        known = seen.any() or not len(held)
+        missed = float((held[seen] * x[seen] / n[seen]).sum()) if known else np.nan
         # Rounding to whole documents can put the sum of N x / n just outside the interval of the
         # pooled sample; the interval is then widened to hold it.
         low, high = found.low, found.high

@@ -73,7 +73,7 @@ rule evaluate_truth:
     input:
         truth=truth_file(),
         runs=expand("results/{{collection}}/runs/{run}.parquet", run=RUNS),
-        topics="results/{collection}/topics.parquet",
+        judgments="results/{collection}/judgments.parquet",
     output:
         truth="results/{collection}/truth.parquet",
         trace="results/{collection}/trace/evaluate_truth.json",
