@@ -207,5 +207,5 @@ def test_dl19_later_runs_are_judged_as_pooled_runs_left_out_would_be(real_data):
 def test_the_nominal_depth_is_the_setting_else_the_explained_one():
     assert pools.nominal_depth(7, {"depth": 10}) == 7
     assert pools.nominal_depth(None, {"depth": 10}) == 10
-    with pytest.raises(AuditError, match="set pool.depth"):
+    with pytest.raises(AuditError, match="not known"):
         pools.nominal_depth(None, {"depth": None})

@@ -14,13 +14,12 @@ import threading
 import time
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from poolaudit import catalogue
 from poolaudit.errors import AuditError
 from poolaudit.files import sha256
-from poolaudit.qrels import from_files, load, read_judgments, truth_of
+from poolaudit.qrels import from_files, load, read_judgments
 from poolaudit.topics import read_topics
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
@@ -396,20 +395,3 @@ def test_the_judgments_of_trec_8_are_read(real_data):
     assert loaded.source["grades"] == {"0": 82102, "1": 4728}
     assert rows(loaded.topics)[0] == ("401", "foreign minorities, Germany", True)
     assert loaded.topics.num_rows == 50
-
-
-def test_the_truth_covers_a_judged_query_without_a_relevant_document():
-    def table(*rows):
-        columns = zip(*rows, strict=True)
-        types = (pa.string(), pa.string(), pa.int16())
-        arrays = [pa.array(c, t) for c, t in zip(columns, types, strict=True)]
-        return pa.table(arrays, names=["query_id", "doc_id", "relevance"])
-
-    judged = table(("q1", "a", 1), ("q1", "b", 1), ("q2", "c", 0))
-    truth = table(("q1", "a", 2), ("q1", "z", 3), ("q9", "x", 1))
-    assert truth_of(judged, truth).to_pylist() == [
-        {"query_id": "q1", "doc_id": "a", "relevance": 2},
-        {"query_id": "q1", "doc_id": "b", "relevance": 0},
-        {"query_id": "q1", "doc_id": "z", "relevance": 3},
-        {"query_id": "q2", "doc_id": "c", "relevance": 0},
-    ]

@@ -236,9 +236,8 @@ def _largest_loss_by_query(subject: Subject) -> dict[str, dict[str, Any]]:
         & table["depth"].isna()
         & (table["measure"] == subject.primary.name)
         & (table["policy"] == subject.policy)
+        & table["change"].notna()
     ]
-    if table.empty:
-        return {}
     largest = table.loc[table.groupby("query_id")["change"].idxmax()]
     return {
         row.query_id: {"run": row.run, "change": float(row.change)}
