@@ -218,14 +218,27 @@ def _estimated(audit: Mapping[str, Any]) -> str:
     """What the assessed sample says of them, at the primary measure's level; "" without one."""
     level = audit["collection"]["primary"]["level"]
     for found in audit["tail"]["estimates"]:
-        if found["tail"] == "assessed" and found["level"] == level:
-            return (
-                f": from {found['judged']:,} of them, an estimated {found['estimate']:,.0f} are "
-                f"relevant ({found['low']:,} to {found['high']:,}), so that the judgments hold "
-                f"{percent(found['completeness'])} of what these runs reach "
-                f"({percent(found['completeness_low'])} to {percent(found['completeness_high'])})."
-            )
+        if (found["tail"], found["level"]) == ("assessed", level) and found["judged"]:
+            return _assessed(found)
     return ""
+
+
+def _assessed(found: Mapping[str, Any]) -> str:
+    sentence = (
+        f": from {found['judged']:,} of them, an estimated {found['estimate']:,.0f} are "
+        f"relevant ({found['low']:,} to {found['high']:,})"
+    )
+    if found["completeness"] is not None:
+        sentence += (
+            f", so that the judgments hold {percent(found['completeness'])} of what these runs "
+            f"reach ({percent(found['completeness_low'])} to {percent(found['completeness_high'])})"
+        )
+    if found["judged"] < found["sampled"]:
+        sentence += (
+            f"; {found['sampled'] - found['judged']:,} of the sample have no grade, which is taken "
+            "to have nothing to do with their relevance"
+        )
+    return sentence + "."
 
 
 def _right(audit: Mapping[str, Any]) -> Iterator[str]:
