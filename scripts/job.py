@@ -13,7 +13,7 @@ from poolaudit.files import write_json
 
 @contextmanager
 def job(snakemake) -> Iterator[logging.Logger]:
-    """Run a job: log it to its file and the terminal, and leave a trace when it has succeeded.
+    """Run a job: check what it reads, log to its file and the terminal, leave a trace at the end.
 
     An AuditError is shown as its message alone, on the terminal and in the log; anything else is a
     fault of the program and keeps its traceback, in the log too.
@@ -30,8 +30,9 @@ def job(snakemake) -> Iterator[logging.Logger]:
     logging.captureWarnings(True)
     logging.getLogger("py.warnings").addHandler(file)
     try:
+        inputs = provenance.read_digests(snakemake.input)
         yield log
-        _leave_trace(snakemake)
+        _leave_trace(snakemake, inputs)
     except AuditError as error:
         log.error("%s", error)
         sys.exit(1)
@@ -46,13 +47,11 @@ def _name(snakemake) -> str:
     return " ".join([snakemake.rule, *about])
 
 
-def _leave_trace(snakemake) -> None:
+def _leave_trace(snakemake, inputs: dict[str, str]) -> None:
     trace = snakemake.output.get("trace")
     if trace is None:
         return
     made = [path for path in snakemake.output if path != trace]
-    record = provenance.trace(
-        snakemake.rule, list(snakemake.input), made, dict(snakemake.params.items())
-    )
+    record = provenance.trace(snakemake.rule, inputs, made, dict(snakemake.params.items()))
     Path(trace).parent.mkdir(parents=True, exist_ok=True)
     write_json(trace, record)

@@ -258,7 +258,9 @@ def assert_equal_to_pytrec_eval(
 
 @settings(max_examples=40, deadline=None)
 @given(
-    qrels=st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 3), min_size=1),
+    qrels=st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 3), min_size=1).filter(
+        lambda drawn: max(drawn.values()) >= 0
+    ),
     ranking=st.permutations("abcdefghxy").map(lambda docs: docs[:7]),
     rel=st.integers(1, 3),
 )

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from poolaudit.errors import AuditError
 from poolaudit.pairs import NEVER, UNJUDGED, Contributor, build, read, write
 
 
@@ -153,6 +154,21 @@ def test_rankings_are_in_the_order_of_query_run_and_rank(tables):
         ("q2", "dense", "z"),
         ("q2", "tfidf", "x z"),
     ]
+
+
+def test_a_query_of_which_nothing_was_judged_is_left_out():
+    pairs, rankings = build(
+        judgments(("q1", "a", 1), ("q1", "b", -1), ("q9", "x", -1)),
+        [(Contributor("bm25", True), ranking(q1="a b", q9="x"))],
+    )
+    assert pairs.query_ids == ("q1",)
+    assert column(pairs, pairs.relevance) == {"q1a": 1, "q1b": -1}
+    assert len(rankings) == 2
+
+
+def test_judgments_that_judge_nothing_are_refused():
+    with pytest.raises(AuditError, match="No document was judged"):
+        build(judgments(("q1", "a", -1)), [(Contributor("bm25", True), ranking(q1="a"))])
 
 
 def test_no_pooled_runs_means_no_pool():

@@ -11,14 +11,16 @@ from poolaudit.files import write_json
 
 def record(folder, rule, inputs, outputs, params):
     path = folder / f"{rule}.json"
-    write_json(path, provenance.trace(rule, map(str, inputs), map(str, outputs), params))
+    digests = provenance.read_digests(map(str, inputs))
+    write_json(path, provenance.trace(rule, digests, map(str, outputs), params))
     return path
 
 
 def test_a_trace_holds_the_digest_of_each_file_read_and_written(tmp_path):
     (tmp_path / "in").write_text("abc")
     (tmp_path / "out").write_text("")
-    trace = provenance.trace("rule", [str(tmp_path / "in")], [str(tmp_path / "out")], {"depth": 5})
+    digests = provenance.read_digests([str(tmp_path / "in")])
+    trace = provenance.trace("rule", digests, [str(tmp_path / "out")], {"depth": 5})
     # SHA-256 of "abc" and of nothing: FIPS 180-4.
     assert trace["inputs"][str(tmp_path / "in")].startswith("ba7816bf8f01cfea")
     assert trace["outputs"][str(tmp_path / "out")].startswith("e3b0c44298fc1c14")
@@ -43,6 +45,19 @@ def test_an_artifact_changed_after_it_was_made_is_named(tmp_path):
     with pytest.raises(AuditError, match="changed after") as raised:
         provenance.collect([trace])
     assert str(artifact) in str(raised.value)
+
+
+def test_a_job_does_not_read_what_was_changed_since_it_was_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results" / "demo"
+    (folder / "trace").mkdir(parents=True)
+    (folder / "pairs").write_text("1")
+    record(folder / "trace", "build_pairs", [], ["results/demo/pairs"], {})
+    assert provenance.read_digests(["results/demo/pairs"])
+    (folder / "pairs").write_text("")
+    with pytest.raises(AuditError, match="changed after") as raised:
+        provenance.read_digests(["results/demo/pairs"])
+    assert "results/demo/pairs" in str(raised.value)
 
 
 @pytest.fixture

@@ -217,7 +217,9 @@ MEASURES = [
 ]
 documents = st.permutations("abcdefgh")
 ranked = st.tuples(documents, st.integers(1, 8)).map(lambda drawn: " ".join(drawn[0][: drawn[1]]))
-judged = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 2), min_size=1)
+judged = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 2), min_size=1).filter(
+    lambda drawn: max(drawn.values()) >= 0
+)
 
 
 def judge_anew(pairs, grades, tops, level):

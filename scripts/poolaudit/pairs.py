@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from poolaudit.errors import AuditError
 from poolaudit.files import write_table
 
 UNJUDGED = np.iinfo(np.int16).min
@@ -176,17 +177,31 @@ def build(
     """Join the ordered runs with the judgments.
 
     Args:
-        judgments: query_id, doc_id, relevance; one row a pair.
+        judgments: query_id, doc_id, relevance; one row a pair. Queries of which no document was
+            judged (all grades below 0) are left out.
         runs: each run with its table query_id, doc_id, rank, score, ordered by query and rank.
             Queries without judgments are left out here.
 
     Returns:
         The two tables.
+
+    Raises:
+        AuditError: no document of any query was judged.
     """
     runs = sorted(runs, key=lambda entry: entry[0].run)
     contributors = [contributor for contributor, _ in runs]
-    query_ids = pc.unique(judgments["query_id"]).sort().to_pylist()
+    seen = judgments.filter(pc.greater_equal(judgments["relevance"], 0))
+    query_ids = pc.unique(seen["query_id"]).sort().to_pylist()
+    if not query_ids:
+        raise AuditError(
+            "No document was judged.",
+            where="the judgments",
+            found=f"{judgments.num_rows} rows, all with a grade below 0",
+            expected="grades from 0 on: below 0 stands for pooled and not judged",
+            todo="name the right judgments",
+        )
     judged = pa.array(query_ids, pa.string())
+    judgments = judgments.filter(pc.is_in(judgments["query_id"], value_set=judged))
     tables = [t.filter(pc.is_in(t["query_id"], value_set=judged)) for _, t in runs]
 
     columns = [judgments, *tables]
@@ -197,7 +212,7 @@ def build(
 
     at_judgment, returned = pair[: judgments.num_rows], pair[judgments.num_rows :]
     relevance = np.full(len(keys), UNJUDGED, np.int16)
-    relevance[at_judgment] = judgments["relevance"].to_numpy()
+    relevance[at_judgment] = judgments["relevance"].combine_chunks().to_numpy()
     rows_of_run = np.cumsum([0, *(table.num_rows for table in tables)])
     rank = _concatenate([table["rank"].to_numpy() for table in tables], np.int32)
     score = _concatenate([table["score"].to_numpy() for table in tables], np.float64)

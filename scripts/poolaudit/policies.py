@@ -107,7 +107,8 @@ def evaluate_views(
             depths.append(lists.spread(depth.astype(np.int32)))
         else:
             value = _whole(condensed if policy == "condense" else plain, condensed, measure)
-        values.append(lists.spread(value))
+        nothing = restricts and _has_no_restricted_value(measure)
+        values.append(lists.spread(value, missing=np.nan if nothing else 0))
     shape = (len(measures), len(lists.runs), len(lists.query_ids))
     return Evaluation(
         policy=policy,
@@ -126,6 +127,11 @@ def _whole(view: View, condensed: View, measure: Measure) -> np.ndarray:
     return compute(condensed if measure.judged_only else view, measure)
 
 
+def _has_no_restricted_value(measure: Measure) -> bool:
+    """Measures with a way of their own to treat unjudged documents, except the share of them."""
+    return measure.own_policy is not None and measure.base != "Judged"
+
+
 def restrict(view: View, measure: Measure, *, common: bool) -> tuple[np.ndarray, np.ndarray]:
     """float64[lists] and int64[lists]: the restricted values and the depths that they hold to."""
     lists = view.graded.lists
@@ -133,7 +139,7 @@ def restrict(view: View, measure: Measure, *, common: bool) -> tuple[np.ndarray,
     depth = restricted_depth(view, asked, common=common)
     if measure.base == "Judged":
         return compute(view, measure), np.minimum(depth, lists.length)
-    if measure.own_policy:
+    if _has_no_restricted_value(measure):
         return np.full(lists.n_lists, np.nan), np.zeros(lists.n_lists, np.int64)
     if measure.ours:
         value = compute(view, measure, depth)

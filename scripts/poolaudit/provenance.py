@@ -72,14 +72,39 @@ def _package_version(module: str) -> dict[str, str]:
         return {}
 
 
+def read_digests(inputs: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of each input of a job, by its path.
+
+    The traces that lie beside the inputs, in `results/<name>/trace`, say what other jobs wrote.
+
+    Raises:
+        AuditError: an input is no longer what the job that made it wrote.
+    """
+    digests = {path: sha256(path) for path in inputs}
+    folders = {Path(*Path(path).parts[:2]) / "trace" for path in digests}
+    written: dict[str, str] = {}
+    for folder in folders:
+        for path in folder.rglob("*.json"):
+            written |= read_json(path)["outputs"]
+    _refuse([path for path in digests if written.get(path, digests[path]) != digests[path]])
+    return digests
+
+
 def trace(
-    rule: str, inputs: Iterable[str], outputs: Iterable[str], params: dict[str, Any]
+    rule: str, inputs: dict[str, str], outputs: Iterable[str], params: dict[str, Any]
 ) -> dict[str, Any]:
-    """The record a job leaves of itself: which bytes it read, which it wrote, by which settings."""
+    """The record a job leaves of itself: which bytes it read, which it wrote, by which settings.
+
+    Args:
+        rule: its rule.
+        inputs: what `read_digests` said before it began.
+        outputs: the files that it wrote.
+        params: its settings.
+    """
     return {
         "rule": rule,
         "params": params,
-        "inputs": {path: sha256(path) for path in inputs},
+        "inputs": inputs,
         "outputs": {path: sha256(path) for path in outputs},
     }
 
@@ -102,12 +127,16 @@ def collect(traces: Iterable[Path]) -> dict[str, Any]:
                 "inputs": record["inputs"],
                 "params": record["params"],
             }
+    _refuse(changed)
+    return artifacts
+
+
+def _refuse(changed: list[str]) -> None:
     if changed:
         raise AuditError(
-            f"{len(changed)} artifacts were changed after they had been made.",
+            f"Artifacts were changed after they had been made: {len(changed)}.",
             where=", ".join(changed[:20]),
             found="other bytes than their job wrote",
             expected="artifacts that only the workflow writes",
-            todo="delete them and run again",
+            todo="delete them and run again; the workflow makes them anew",
         )
-    return artifacts
