@@ -29,12 +29,12 @@ import numpy as np
 import pytrec_eval
 
 from poolaudit import pairs as data
-from poolaudit.bounds import bounds
-from poolaudit.lists import judged_lists
 from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build
-from poolaudit.policies import evaluate_policies
-from poolaudit.qrels import read_judgments
-from poolaudit.runs import read_run
+from poolaudit.reading.qrels import read_judgments
+from poolaudit.reading.runs import read_run
+from poolaudit.scores.bounds import bounds
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate_policies
 
 MEASURES = {
     "nDCG@10": "ndcg_cut_10",

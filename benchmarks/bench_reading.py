@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
-from poolaudit import formats
-from poolaudit.runs import RUN, read_run
+from poolaudit.reading import formats
+from poolaudit.reading.runs import RUN, read_run
 
 TURNS = 40
 TARGETS = {"pyarrow.csv": 1.5, "pytrec_eval": 1 / 5, "ir_measures": 1 / 10}

@@ -22,12 +22,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 
-from poolaudit.lists import judged_lists
 from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build, read, write
-from poolaudit.policies import evaluate
-from poolaudit.qrels import read_judgments
-from poolaudit.removal import leave_out_uniques, uniques
-from poolaudit.runs import read_run
+from poolaudit.reading.qrels import read_judgments
+from poolaudit.reading.runs import read_run
+from poolaudit.removal.leave_out import leave_out_uniques, uniques
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000", "Bpref")
 PEER = ("ndcg_cut_10", "map", "recip_rank", "P_10", "recall_1000", "bpref")

@@ -27,10 +27,11 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from poolaudit import calibration, campaign, corpus, intervals, tail
+from poolaudit.campaign import corpus, simulation
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
-from poolaudit.qrels import read_judgments
-from poolaudit.runs import read_run
+from poolaudit.reading.qrels import read_judgments
+from poolaudit.reading.runs import read_run
+from poolaudit.tail import calibration, intervals, sampling
 
 DATA = Path(os.environ.get("POOLAUDIT_DATA", "../shared/data"))
 SIZE = 200
@@ -45,7 +46,7 @@ class Case:
     """A population with its strata and the relevant documents of each, for one level."""
 
     name: str
-    equal: tail.Frame
+    equal: sampling.Frame
     relevant: np.ndarray
     unequal_held: np.ndarray
     unequal_relevant: np.ndarray
@@ -71,7 +72,7 @@ def equal(case: Case, draws: int) -> dict:
     ).iloc[0]
     rng = np.random.default_rng(SEED)
     held = case.equal.strata["population"].to_numpy()
-    sampled = tail.allocate(case.equal, rng, draws)
+    sampled = sampling.allocate(case.equal, rng, draws)
     found = rng.hypergeometric(case.relevant, held - case.relevant, sampled)
     return report(case.name, "equal", table, normal(held, sampled, found, table["relevant"]))
 
@@ -121,7 +122,7 @@ def of_tail(
     name: str, pairs: Pairs, rows: np.ndarray, grades: np.ndarray, levels
 ) -> Iterator[Case]:
     """The cases of one population, at each level."""
-    frame = tail.stratify(pairs, rows, SIZE)
+    frame = sampling.stratify(pairs, rows, SIZE)
     best_rank = pairs.any_best_rank[rows]
     band = np.searchsorted(np.quantile(best_rank, BANDS), best_rank)
     for level in levels:
@@ -137,17 +138,19 @@ def of_tail(
 
 def demo() -> Iterator[Case]:
     content = yaml.safe_load(Path("config/campaign.yaml").read_text())
-    simulated = campaign.simulate(corpus.settings_from(content, "config/campaign.yaml"))
+    simulated = simulation.simulate(corpus.settings_from(content, "config/campaign.yaml"))
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        campaign.write(simulated, root)
+        simulation.write(simulated, root)
         runs = [
             (Contributor(run.name, "demo" in run.pools, run.group, run.family), root / run.path)
-            for run in campaign.RUNS
+            for run in simulation.RUNS
         ]
         pairs, _ = read_tables(root / "judgments-demo.qrels", runs)
         truth = pairs.grades_of(read_judgments(root / "truth.qrels"), default=0)
-    yield from of_tail("demo", pairs, tail.population(pairs, pairs.relevance, 100), truth, [1, 2])
+    yield from of_tail(
+        "demo", pairs, sampling.population(pairs, pairs.relevance, 100), truth, [1, 2]
+    )
 
 
 def dl19() -> Iterator[Case]:
@@ -169,7 +172,7 @@ def sparse(relevant: int) -> Iterator[Case]:
     """2,000 documents, of which one or none is relevant, in the stratum that is drawn thinnest."""
     equal_held, unequal_held = np.full(20, 100), np.array([100, 300, 600, 1000])
     strata = pd.DataFrame({"population": equal_held, "fraction": SIZE / 2000})
-    frame = tail.Frame(np.arange(2000), np.repeat(np.arange(20), 100), strata, SIZE)
+    frame = sampling.Frame(np.arange(2000), np.repeat(np.arange(20), 100), strata, SIZE)
     where = [np.array([0] * (len(held) - 1) + [relevant]) for held in (equal_held, unequal_held)]
     yield Case(f"{relevant} in 2,000", frame, where[0], unequal_held, where[1])
 

@@ -17,10 +17,10 @@ import pandas as pd
 import pyarrow as pa
 from coverage_of_intervals import DATA, SEED, read_tables, sheet
 
-from poolaudit import calibration, sampled_measures, tail
-from poolaudit.lists import judged_lists
 from poolaudit.pairs import UNJUDGED, Pairs, Rankings
-from poolaudit.policies import evaluate
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
+from poolaudit.tail import calibration, sampled_measures, sampling
 
 RATES = (0.05, 0.1, 0.25)
 MEASURES = ("AP", "nDCG")
@@ -60,7 +60,7 @@ def errors(pairs: Pairs, rankings: Rankings, draws: int) -> list[dict]:
         for i, name in enumerate(MEASURES)
     ]
     for rate in RATES:
-        frame = tail.stratify(pairs, rows, round(rate * len(rows)), "by-query")
+        frame = sampling.stratify(pairs, rows, round(rate * len(rows)), "by-query")
         values = {name: [] for name in ESTIMATES}
         for seed in range(SEED, SEED + draws):
             sample = sampled_measures.from_frame(
@@ -74,9 +74,9 @@ def errors(pairs: Pairs, rankings: Rankings, draws: int) -> list[dict]:
     return table
 
 
-def drawn(pairs: Pairs, frame: tail.Frame, seed: int) -> np.ndarray:
+def drawn(pairs: Pairs, frame: sampling.Frame, seed: int) -> np.ndarray:
     """int16[pairs]: the true grades of a sample."""
-    sample, _ = tail.draw(pairs, frame, seed)
+    sample, _ = sampling.draw(pairs, frame, seed)
     keys = (pa.array(sample[name], pa.string()) for name in ("query_id", "doc_id"))
     rows = pairs.rows_of(*(pa.chunked_array([key]) for key in keys))
     found = np.full(len(pairs), UNJUDGED, np.int16)

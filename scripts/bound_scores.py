@@ -2,9 +2,9 @@
 
 from job import job
 from poolaudit import pairs
-from poolaudit.bounds import bounds
 from poolaudit.cells import cells
 from poolaudit.files import write_table
+from poolaudit.scores.bounds import bounds
 
 with job(snakemake) as log:
     params = snakemake.params

@@ -4,7 +4,7 @@ from job import job
 from poolaudit import pairs
 from poolaudit.cells import cells
 from poolaudit.files import write_table
-from poolaudit.ties import tie_sensitivity
+from poolaudit.scores.ties import tie_sensitivity
 
 with job(snakemake) as log:
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)

@@ -5,9 +5,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs, pools
+from poolaudit import pairs
 from poolaudit.files import write_table, write_text
-from poolaudit.measure_names import levels_of
+from poolaudit.pools import depth_pools
+from poolaudit.scores.measure_names import levels_of
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output
@@ -17,15 +18,15 @@ with job(snakemake) as log:
     topics = pq.read_table(snakemake.input.topics).to_pydict()
     texts = dict(zip(topics["query_id"], topics["text"], strict=True))
 
-    table = pools.contributions(all_pairs, rankings, contributors, params.depths, levels)
+    table = depth_pools.contributions(all_pairs, rankings, contributors, params.depths, levels)
     write_table(output.contributions, pa.Table.from_pandas(table, preserve_index=False))
     steps = [
-        pools.found_by_depth(all_pairs, max(params.depths), level).assign(level=level)
+        depth_pools.found_by_depth(all_pairs, max(params.depths), level).assign(level=level)
         for level in levels
     ]
     write_table(output.growth, pa.Table.from_pandas(pd.concat(steps), preserve_index=False))
     for i, depth in enumerate(params.depths):
-        write_text(output.judgments[i], pools.depth_judgments(all_pairs, depth))
-        unjudged = pools.unjudged(all_pairs, depth, texts)
+        write_text(output.judgments[i], depth_pools.depth_judgments(all_pairs, depth))
+        unjudged = depth_pools.unjudged(all_pairs, depth, texts)
         write_text(output.unjudged[i], unjudged.to_csv(sep="\t", index=False))
         log.info("depth %d: %d pairs in the pool", depth, all_pairs.in_pool(depth).sum())

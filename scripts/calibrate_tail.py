@@ -3,17 +3,18 @@
 import pyarrow as pa
 
 from job import job
-from poolaudit import calibration, pairs, tail
+from poolaudit import pairs
 from poolaudit.files import write_table
-from poolaudit.measure_names import levels_of
+from poolaudit.scores.measure_names import levels_of
+from poolaudit.tail import calibration, sampling
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output
-    settings = tail.TailSettings(**params.settings)
+    settings = sampling.TailSettings(**params.settings)
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     levels = levels_of(params.measures)
     rows = calibration.held_back(all_pairs, settings.beyond)
-    frame = tail.stratify(all_pairs, rows, settings.size, settings.design)
+    frame = sampling.stratify(all_pairs, rows, settings.size, settings.design)
     table = calibration.calibrate(
         frame,
         frame.count(all_pairs.relevance, levels),

@@ -3,12 +3,14 @@
 import pandas as pd
 
 from job import job
-from poolaudit import pairs, tail, verdicts
-from poolaudit.comparisons import read_evaluation
+from poolaudit import pairs
 from poolaudit.files import read_json, write_json
-from poolaudit.findings import Thresholds
-from poolaudit.measure_names import levels_of
-from poolaudit.number_verdicts import Evidence
+from poolaudit.scores.measure_names import levels_of
+from poolaudit.tail import sampling
+from poolaudit.verdicts import decisions
+from poolaudit.verdicts.comparisons import read_evaluation
+from poolaudit.verdicts.findings import Thresholds
+from poolaudit.verdicts.numbers import Evidence
 
 with job(snakemake) as log:
     params, made = snakemake.params, snakemake.input
@@ -20,13 +22,15 @@ with job(snakemake) as log:
         coverage=pd.read_parquet(made.coverage),
         bounds=pd.read_parquet(made.bounds),
         removal=pd.read_parquet(made.removal[0]) if made.removal else None,
-        relevant=tail.judged_relevant(all_pairs, all_pairs.relevance, levels_of(params.measures)),
+        relevant=sampling.judged_relevant(
+            all_pairs, all_pairs.relevance, levels_of(params.measures)
+        ),
         contributors=[pairs.Contributor(**row) for row in params.contributors],
         pool_depth=params.nominal or read_json(made.explanation)["depth"],
         bounds_depth=params.bounds_depth,
         assessors=params.assessors,
     )
-    found = verdicts.compare_and_decide(
+    found = decisions.compare_and_decide(
         all_pairs,
         rankings,
         evidence,

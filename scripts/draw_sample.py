@@ -5,24 +5,25 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs, sheets, tail
-from poolaudit.documents import read_documents
+from poolaudit import pairs
 from poolaudit.files import write_table
-from poolaudit.judging_form import write_form
+from poolaudit.reading.documents import read_documents
+from poolaudit.tail import sampling, sheets
+from poolaudit.tail.judging_form import write_form
 
 with job(snakemake) as log:
     output = snakemake.output
-    settings = tail.TailSettings(**snakemake.params.settings)
+    settings = sampling.TailSettings(**snakemake.params.settings)
     all_pairs = pairs.read_pairs(snakemake.input.pairs)
     topics = pq.read_table(snakemake.input.topics).to_pydict()
     queries = dict(zip(topics["query_id"], topics["text"], strict=True))
-    rows = tail.population(all_pairs, all_pairs.relevance, settings.depth)
+    rows = sampling.population(all_pairs, all_pairs.relevance, settings.depth)
     texts = {}
     for path in snakemake.input.documents:
         wanted = pc.field("doc_id").isin(all_pairs.doc_id.take(rows))
         texts = dict(zip(*read_documents(path).filter(wanted).to_pydict().values(), strict=True))
-    frame = tail.stratify(all_pairs, rows, settings.size, settings.design)
-    sample, strata = tail.draw(all_pairs, frame, settings.seed, queries, texts)
+    frame = sampling.stratify(all_pairs, rows, settings.size, settings.design)
+    sample, strata = sampling.draw(all_pairs, frame, settings.seed, queries, texts)
     sheets.write_sheet(output.sheet, sample)
     write_form(output.form, sample, range(max(1, int(all_pairs.relevance.max())) + 1))
     write_table(output.sample, pa.Table.from_pandas(sample, preserve_index=False))

@@ -7,9 +7,9 @@ import pyarrow as pa
 from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_table
-from poolaudit.pools import nominal_depth
-from poolaudit.removal import kinds_to_leave_out, leave_out_uniques
-from poolaudit.routes import join, pool_routes, read_named_routes
+from poolaudit.pools.depth_pools import nominal_depth
+from poolaudit.pools.routes import join, pool_routes, read_named_routes
+from poolaudit.removal.leave_out import kinds_to_leave_out, leave_out_uniques
 
 with job(snakemake) as log:
     params = snakemake.params

@@ -9,15 +9,17 @@ import pandas as pd
 import pyarrow as pa
 
 from job import job
-from poolaudit import pairs, qrels, sheets, tail
-from poolaudit.calibration import held_back
+from poolaudit import pairs
 from poolaudit.files import write_table
-from poolaudit.measure_names import levels_of
-from poolaudit.rehearsal import rehearse
+from poolaudit.reading import qrels
+from poolaudit.scores.measure_names import levels_of
+from poolaudit.tail import sampling, sheets
+from poolaudit.tail.calibration import held_back
+from poolaudit.tail.rehearsal import rehearse
 
 with job(snakemake) as log:
     params = snakemake.params
-    settings = tail.TailSettings(**params.settings)
+    settings = sampling.TailSettings(**params.settings)
     all_pairs = pairs.read_pairs(snakemake.input.pairs)
     levels, judged = levels_of(params.measures), all_pairs.relevance
     cases = {}
@@ -25,7 +27,7 @@ with job(snakemake) as log:
         rows, cut = held_back(all_pairs, settings.beyond), all_pairs.grades(settings.beyond)
         cases["calibration"] = (rows, cut, judged)
     for path in snakemake.input.truth:
-        rows = tail.population(all_pairs, judged, settings.depth)
+        rows = sampling.population(all_pairs, judged, settings.depth)
         cases["truth"] = (rows, judged, all_pairs.grades_of(qrels.read_judgments(path), default=0))
     tables = [
         rehearse(all_pairs, *case, levels, settings).assign(tail=name)
@@ -35,9 +37,9 @@ with job(snakemake) as log:
         drawn = pd.read_parquet(snakemake.input.sample)
         sample = sheets.read_sheet(path, drawn, range(max(1, int(judged.max())) + 1))
         strata = pd.read_parquet(snakemake.input.strata)
-        known = tail.judged_relevant(all_pairs, judged, levels)
-        tables.append(tail.estimate(sample, strata, known).assign(tail="assessed"))
-        for sentence in tail.skipped(sample, strata):
+        known = sampling.judged_relevant(all_pairs, judged, levels)
+        tables.append(sampling.estimate(sample, strata, known).assign(tail="assessed"))
+        for sentence in sampling.skipped(sample, strata):
             log.warning(sentence)
     table = pd.concat(tables)
     write_table(snakemake.output.estimate, pa.Table.from_pandas(table, preserve_index=False))

@@ -6,8 +6,8 @@ from job import job
 from poolaudit import pairs
 from poolaudit.cells import cells
 from poolaudit.files import write_table
-from poolaudit.lists import judged_lists
-from poolaudit.policies import evaluate
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
 
 with job(snakemake) as log:
     params = snakemake.params

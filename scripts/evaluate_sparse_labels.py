@@ -1,10 +1,11 @@
 """Score every run by RR over a second, sparse set of labels."""
 
 from job import job
-from poolaudit import pairs, qrels
+from poolaudit import pairs
 from poolaudit.cells import cells
 from poolaudit.files import write_table
-from poolaudit.ledgers import rr_over_sparse_labels
+from poolaudit.reading import qrels
+from poolaudit.scores.ledgers import rr_over_sparse_labels
 
 with job(snakemake) as log:
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)

@@ -4,11 +4,12 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs, qrels
+from poolaudit import pairs
 from poolaudit.cells import cells
 from poolaudit.files import write_table
-from poolaudit.lists import judged_lists
-from poolaudit.policies import evaluate
+from poolaudit.reading import qrels
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
 
 with job(snakemake) as log:
     params = snakemake.params

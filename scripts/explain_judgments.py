@@ -3,8 +3,8 @@
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import explanation
 from poolaudit.files import write_json
+from poolaudit.pools import explanation
 
 with job(snakemake) as log:
     params = snakemake.params

@@ -1,8 +1,8 @@
 """Get the judgments and topics of the collection, and say where they came from."""
 
 from job import job
-from poolaudit import qrels
 from poolaudit.files import write_json, write_table
+from poolaudit.reading import qrels
 
 with job(snakemake) as log:
     found = qrels.load(snakemake.params.settings | dict(snakemake.input.items()))

@@ -4,11 +4,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import ledgers, pairs
+from poolaudit import pairs
 from poolaudit.files import read_json, write_json, write_table
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import levels_of
-from poolaudit.policies import evaluate_policies
+from poolaudit.scores import ledgers
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import levels_of
+from poolaudit.scores.policies import evaluate_policies
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output

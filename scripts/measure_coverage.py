@@ -6,9 +6,9 @@ from job import job
 from poolaudit import pairs
 from poolaudit.cells import cells
 from poolaudit.files import write_table
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import parse_measures
-from poolaudit.policies import coverage
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import parse_measures
+from poolaudit.scores.policies import coverage
 
 STANDARD = {5, 10, 20, 100, 1000}
 

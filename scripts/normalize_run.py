@@ -3,8 +3,8 @@
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import runs
 from poolaudit.files import write_json, write_table
+from poolaudit.reading import runs
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output

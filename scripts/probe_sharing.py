@@ -5,10 +5,10 @@ import pyarrow.parquet as pq
 
 from job import job
 from poolaudit import pairs
-from poolaudit.documents import read_documents
 from poolaudit.files import read_json, write_json, write_table
-from poolaudit.pools import nominal_depth
-from poolaudit.sharing import probe
+from poolaudit.pools.depth_pools import nominal_depth
+from poolaudit.reading.documents import read_documents
+from poolaudit.sharing.probing import probe
 
 with job(snakemake) as log:
     params = snakemake.params

@@ -1,10 +1,10 @@
 """Render everything that was found as one page, as Markdown and as data."""
 
 from job import job
-from poolaudit import artifacts, charts, page
 from poolaudit.files import write_json, write_text
-from poolaudit.subject import Subject
-from poolaudit.summary import summarise
+from poolaudit.report import artifacts, charts, page
+from poolaudit.report.subject import Subject
+from poolaudit.report.summary import summarise
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from job import job
-from poolaudit import campaign, corpus
+from poolaudit.campaign import corpus, simulation
 
 with job(snakemake) as log:
     settings = corpus.settings_from(snakemake.params.settings, where="config/campaign.yaml")
-    simulated = campaign.simulate(settings)
-    campaign.write(simulated, Path(snakemake.output.topics).parent)
+    simulated = simulation.simulate(settings)
+    simulation.write(simulated, Path(snakemake.output.topics).parent)
     log.info("simulated %s", settings)

@@ -6,8 +6,8 @@ import pyarrow as pa
 from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_table
-from poolaudit.pools import nominal_depth
-from poolaudit.routes import pool_routes, read_named_routes, routes_of_judgments
+from poolaudit.pools.depth_pools import nominal_depth
+from poolaudit.pools.routes import pool_routes, read_named_routes, routes_of_judgments
 
 with job(snakemake) as log:
     params = snakemake.params

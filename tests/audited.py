@@ -9,25 +9,26 @@ import numpy as np
 import pandas as pd
 
 import literal
-from poolaudit import calibration, ledgers, tail
-from poolaudit.artifacts import Artifacts
-from poolaudit.bounds import bounds
 from poolaudit.cells import cells
-from poolaudit.comparisons import read_evaluation
-from poolaudit.explanation import explain
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import levels_of, parse_measures
-from poolaudit.number_verdicts import Evidence
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
-from poolaudit.policies import coverage, evaluate, evaluate_policies
-from poolaudit.pools import contributions, found_by_depth
-from poolaudit.rehearsal import rehearse
-from poolaudit.removal import leave_out_uniques
-from poolaudit.routes import pool_routes, routes_of_judgments
-from poolaudit.sharing import probe
-from poolaudit.subject import Subject
-from poolaudit.ties import tie_sensitivity
-from poolaudit.verdicts import compare_and_decide
+from poolaudit.pools.depth_pools import contributions, found_by_depth
+from poolaudit.pools.explanation import explain
+from poolaudit.pools.routes import pool_routes, routes_of_judgments
+from poolaudit.removal.leave_out import leave_out_uniques
+from poolaudit.report.artifacts import Artifacts
+from poolaudit.report.subject import Subject
+from poolaudit.scores import ledgers
+from poolaudit.scores.bounds import bounds
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import levels_of, parse_measures
+from poolaudit.scores.policies import coverage, evaluate, evaluate_policies
+from poolaudit.scores.ties import tie_sensitivity
+from poolaudit.sharing.probing import probe
+from poolaudit.tail import calibration, sampling
+from poolaudit.tail.rehearsal import rehearse
+from poolaudit.verdicts.comparisons import read_evaluation
+from poolaudit.verdicts.decisions import compare_and_decide
+from poolaudit.verdicts.numbers import Evidence
 
 QRELS = """
     q1: d1=2 d2=0 d3=1
@@ -256,7 +257,7 @@ def _verdicts(
         coverage=scores["coverage"],
         bounds=scores["bounds"],
         removal=removal,
-        relevant=tail.judged_relevant(pairs, pairs.relevance, levels_of(measures)),
+        relevant=sampling.judged_relevant(pairs, pairs.relevance, levels_of(measures)),
         contributors=contributors,
         pool_depth=2,
         bounds_depth=2,
@@ -268,21 +269,24 @@ def _tail(
     pairs: Pairs, rankings: Rankings, measures: Sequence[str], truth: str | None, pooled: bool
 ) -> dict[str, pd.DataFrame]:
     """Samples of everything, so that estimates are exact."""
-    levels, settings = levels_of(measures), tail.TailSettings(beyond=1, depth=3, size=99, draws=2)
+    levels, settings = (
+        levels_of(measures),
+        sampling.TailSettings(beyond=1, depth=3, size=99, draws=2),
+    )
     judged = pairs.relevance
-    frame = tail.stratify(pairs, tail.population(pairs, judged, 3), settings.size)
-    made = {"strata": tail.draw(pairs, frame)[1]}
+    frame = sampling.stratify(pairs, sampling.population(pairs, judged, 3), settings.size)
+    made = {"strata": sampling.draw(pairs, frame)[1]}
     cases = {}
     if pooled:
         rows = calibration.held_back(pairs, 1)
         cases["calibration"] = (rows, pairs.grades(1), judged)
-        held = tail.stratify(pairs, rows, settings.size)
+        held = sampling.stratify(pairs, rows, settings.size)
         relevant = held.count(judged, levels)
         made["calibration"] = calibration.calibrate(held, relevant, levels, draws=2)
         made["losses"] = calibration.losses(pairs, rankings, 1, measures)
     if truth:
         known = literal.grades(pairs, truth)
-        cases["truth"] = (tail.population(pairs, judged, 3), judged, np.maximum(known, 0))
+        cases["truth"] = (sampling.population(pairs, judged, 3), judged, np.maximum(known, 0))
     estimates = [
         rehearse(pairs, *case, levels, settings).assign(tail=name) for name, case in cases.items()
     ]

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build
-from poolaudit.runs import read_run
+from poolaudit.reading.runs import read_run
 
 # Reading all of TREC-8 takes a while: every eighth run by default, all of them when this is set.
 ALL_RUNS = os.environ.get("POOLAUDIT_ALL_RUNS")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
-from poolaudit.qrels import read_judgments
-from poolaudit.runs import read_run
+from poolaudit.reading.qrels import read_judgments
+from poolaudit.reading.runs import read_run
 
 
 @dataclass(frozen=True)

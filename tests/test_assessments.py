@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from literal import grades, judgments, run, tables
-from poolaudit import assessments
 from poolaudit.errors import AuditError
-from poolaudit.lists import judged_lists
 from poolaudit.pairs import Contributor, build
-from poolaudit.policies import evaluate
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
+from poolaudit.tail import assessments
 
 
 def assessed(text, probability=0.1):

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from literal import tables
-from poolaudit.bounds import bounds, residuals
-from poolaudit.lists import judged_lists
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
-from poolaudit.policies import evaluate
-from poolaudit.runs import read_run
+from poolaudit.reading.runs import read_run
+from poolaudit.scores.bounds import bounds, residuals
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
 from real import read_qrels
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from literal import tables
-from poolaudit import calibration, intervals, tail
+from poolaudit.tail import calibration, intervals, sampling
 
 
 def frame(population, size, fraction=None):
@@ -23,7 +23,7 @@ def frame(population, size, fraction=None):
         }
     )
     rows = np.arange(held.sum())
-    return tail.Frame(rows, np.repeat(np.arange(len(held)), held), strata, size)
+    return sampling.Frame(rows, np.repeat(np.arange(len(held)), held), strata, size)
 
 
 class TestHeldBack:
@@ -49,7 +49,7 @@ class TestCalibrate:
         estimates, inside = [], []
         for seed in range(400):
             draws = np.random.default_rng(seed)
-            sampled = tail.allocate(whole, draws)[0]
+            sampled = sampling.allocate(whole, draws)[0]
             found = np.array(
                 [
                     draws.permutation(relevant[whole.stratum == s])[:n].sum()
@@ -137,7 +137,7 @@ class TestReal:
 
         pairs = dl19_passage(real_data).pairs
         rows = calibration.held_back(pairs, 10)
-        whole = tail.stratify(pairs, rows, 200)
+        whole = sampling.stratify(pairs, rows, 200)
         truth = whole.count(pairs.relevance, [1, 2])
         assert len(rows) == 4962
         assert truth.sum(axis=1).tolist() == [2423, 1472]

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from poolaudit.campaign import COLLECTIONS, RUNS, Campaign, Run, simulate, write
-from poolaudit.corpus import CampaignSettings
-from poolaudit.retrieval import Ranking
+from poolaudit.campaign.corpus import CampaignSettings
+from poolaudit.campaign.retrieval import Ranking
+from poolaudit.campaign.simulation import COLLECTIONS, RUNS, Campaign, Run, simulate, write
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTSIDER = next(run for run in RUNS if run.family == "feedback" and run.pools)

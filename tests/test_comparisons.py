@@ -11,10 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from literal import tables
-from poolaudit.comparisons import choose, compare, holm, randomisation_test, read_evaluation
 from poolaudit.errors import AuditError
-from poolaudit.lists import judged_lists
-from poolaudit.policies import Evaluation, evaluate_policies
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import Evaluation, evaluate_policies
+from poolaudit.verdicts.comparisons import (
+    choose,
+    compare,
+    holm,
+    randomisation_test,
+    read_evaluation,
+)
 
 
 def evaluation(scores: dict[str, list[float]], policy: str = "nonrelevant") -> Evaluation:

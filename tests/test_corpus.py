@@ -9,8 +9,8 @@ import pytest
 import snowballstemmer
 import yaml
 
-from poolaudit import corpus
-from poolaudit.corpus import CampaignSettings, settings_from
+from poolaudit.campaign import corpus
+from poolaudit.campaign.corpus import CampaignSettings, settings_from
 from poolaudit.errors import AuditError
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
-from poolaudit.documents import read_documents
 from poolaudit.errors import AuditError
+from poolaudit.reading.documents import read_documents
 
 
 def test_id_tab_text(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from literal import judgments, run
 from poolaudit.errors import AuditError
-from poolaudit.explanation import explain
+from poolaudit.pools.explanation import explain
 from submitted import dl19, trec8
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from poolaudit.findings import (
+from poolaudit.verdicts.findings import (
     Finding,
     Thresholds,
     level_of,

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from literal import tables
-from poolaudit.comparisons import choose, compare
-from poolaudit.flips import flips, stratify
-from poolaudit.lists import judged_lists
-from poolaudit.policies import difference, evaluate, evaluate_policies
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import difference, evaluate, evaluate_policies
+from poolaudit.verdicts.comparisons import choose, compare
+from poolaudit.verdicts.flips import flips, stratify
 
 
 def compared(pairs, rankings, measure, depth=100):

@@ -18,13 +18,13 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from poolaudit import lines, streams
-from poolaudit.complaints import Complaints
 from poolaudit.errors import AuditError
 from poolaudit.files import sha256
-from poolaudit.qrels import QRELS, read_judgments
-from poolaudit.runs import RUN, read_run
-from poolaudit.topics import read_topics
+from poolaudit.reading import lines, streams
+from poolaudit.reading.complaints import Complaints
+from poolaudit.reading.qrels import QRELS, read_judgments
+from poolaudit.reading.runs import RUN, read_run
+from poolaudit.reading.topics import read_topics
 
 ROWS = [("q1", "d1", 1, 5.5), ("q1", "d3", 2, 1.0), ("q2", "d1", 1, -3.0)]
 TREC = "q1 Q0 d1 1 5.5 mine\nq1 Q0 d3 2 1.0 mine\nq2 Q0 d1 1 -3.0 mine\n"

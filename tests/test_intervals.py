@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poolaudit import intervals
+from poolaudit.tail import intervals
 
 ALPHA = 0.05
 NOT_RARER = 1 - 1e-9  # As likely as alpha / 2, but for the last bits, is inside.

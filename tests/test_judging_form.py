@@ -9,7 +9,7 @@ import shutil
 import pandas as pd
 import pytest
 
-from poolaudit import judging_form, sheets
+from poolaudit.tail import judging_form, sheets
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SAMPLE = pd.DataFrame(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from literal import judgments, tables
-from poolaudit.ledgers import (
+from poolaudit.scores.ledgers import (
     both_means,
     label_ledger,
     label_warnings,
@@ -14,9 +14,9 @@ from poolaudit.ledgers import (
     subtask_label,
     topic_ledger,
 )
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import at_level, parse_measure
-from poolaudit.policies import evaluate
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import at_level, parse_measure
+from poolaudit.scores.policies import evaluate
 from real import dl19_passage
 
 # At level 1 A is better (a is relevant), at level 2 B is (b is).

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from literal import grades, tables
-from poolaudit.lists import judged_lists
-from poolaudit.policies import coverage, evaluate
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import coverage, evaluate
 
 PAIRS, RANKINGS = tables(
     "q1: a=2 b=0 c=-1\nq2: d=1\nq3: e=0 f=1",

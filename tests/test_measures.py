@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from literal import tables
 from poolaudit.errors import AuditError
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import Measure, levels_of, parse_measure
 from poolaudit.pairs import Contributor, build
-from poolaudit.policies import evaluate, means
-from poolaudit.runs import read_run
+from poolaudit.reading.runs import read_run
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import Measure, levels_of, parse_measure
+from poolaudit.scores.policies import evaluate, means
 from real import ALL_RUNS, Collection, dl19_passage, read_qrels, trec8
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from literal import tables
-from poolaudit import overlap
+from poolaudit.sharing import overlap
 
 
 def rbo(one: str, other: str, p: float = 0.9, depth: int = 100) -> float:

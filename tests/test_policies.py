@@ -9,8 +9,8 @@ import pytest
 
 from literal import grades, tables
 from poolaudit.errors import AuditError
-from poolaudit.lists import judged_lists
-from poolaudit.policies import (
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import (
     POLICIES,
     Evaluation,
     answered,

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from poolaudit import pools
 from poolaudit.errors import AuditError
 from poolaudit.pairs import NEVER, UNJUDGED, Contributor, build
-from poolaudit.yield_fit import expect_yield
+from poolaudit.pools import depth_pools
+from poolaudit.pools.yield_fit import expect_yield
 from submitted import dl19, trec8
 
 # q1: the pooled runs bm25 and tfidf (group ash) and dense (oak); `later` came after the pool.
@@ -55,7 +55,7 @@ def counts(table, kind, contributor, depth, level=1) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def contributed(tables):
-    return pools.contributions(*tables, CONTRIBUTORS, depths=(1, 2, 3), levels=(1, 2))
+    return depth_pools.contributions(*tables, CONTRIBUTORS, depths=(1, 2, 3), levels=(1, 2))
 
 
 def test_depth_1_pool_has_the_first_document_of_each_pooled_run(contributed):
@@ -100,22 +100,22 @@ def test_runs_outside_the_pool_contribute_nothing(contributed):
 
 def test_judgments_of_a_campaign_are_the_judged_pairs_of_its_pool(tables):
     pairs, _ = tables
-    assert pools.depth_judgments(pairs, 1) == "q1 0 a 1\nq1 0 b 0\nq1 0 e 2\n"
-    assert pools.depth_judgments(pairs, None).splitlines()[-2:] == ["q1 0 d -1", "q1 0 e 2"]
+    assert depth_pools.depth_judgments(pairs, 1) == "q1 0 a 1\nq1 0 b 0\nq1 0 e 2\n"
+    assert depth_pools.depth_judgments(pairs, None).splitlines()[-2:] == ["q1 0 d -1", "q1 0 e 2"]
 
 
 def test_what_is_left_to_read_comes_with_its_rank_and_the_text_of_the_query(tables):
     pairs, _ = tables
-    left = pools.unjudged(pairs, 3, {"q1": "tabs\tand\nlines"})
+    left = depth_pools.unjudged(pairs, 3, {"q1": "tabs\tand\nlines"})
     assert left.to_dict("records") == [
         {"query_id": "q1", "doc_id": "d", "best_rank": 3, "text": "tabs and lines"}
     ]
-    assert pools.unjudged(pairs, 2).empty
+    assert depth_pools.unjudged(pairs, 2).empty
 
 
 def test_the_trade_adds_up_what_each_depth_costs_and_finds(tables):
     pairs, _ = tables
-    trade = pools.found_by_depth(pairs, 3)
+    trade = depth_pools.found_by_depth(pairs, 3)
     assert trade["new_pairs"].tolist() == [3, 0, 2]
     assert trade["judged"].tolist() == [3, 3, 4]
     assert trade["relevant"].tolist() == [2, 2, 3]
@@ -124,12 +124,12 @@ def test_the_trade_adds_up_what_each_depth_costs_and_finds(tables):
 
 def test_doubling_costs_the_pairs_that_have_no_grade_yet(tables):
     pairs, _ = tables
-    assert pools.cost_of_doubling(pairs, 1) == 0  # depth 2 adds nothing
-    assert pools.cost_of_doubling(pairs, 2) == 1  # depth 4 adds c, judged already, and d
+    assert depth_pools.cost_of_doubling(pairs, 1) == 0  # depth 2 adds nothing
+    assert depth_pools.cost_of_doubling(pairs, 2) == 1  # depth 4 adds c, judged already, and d
 
 
 def test_coverage_of_a_new_run_beside_that_of_a_pooled_run_left_out(tables):
-    table = pools.coverage_by_band(*tables, CONTRIBUTORS, 3, "run", bands=(1, 3)).set_index(
+    table = depth_pools.coverage_by_band(*tables, CONTRIBUTORS, 3, "run", bands=(1, 3)).set_index(
         ["run", "last_rank"]
     )
     # later: f is unjudged, a is judged. Nothing in the pool is its own.
@@ -141,7 +141,7 @@ def test_coverage_of_a_new_run_beside_that_of_a_pooled_run_left_out(tables):
 
 
 def test_how_far_down_a_list_is_judged_without_a_gap(tables):
-    table = pools.fully_judged_to(*tables, CONTRIBUTORS, 3, "run").set_index("run")
+    table = depth_pools.fully_judged_to(*tables, CONTRIBUTORS, 3, "run").set_index("run")
     assert table["judged_to"].to_dict() == {"bm25": 3, "dense": 2, "later": 0, "tfidf": 2}
     assert table["judged_to_without"].to_dict() == {"bm25": 2, "dense": 0, "later": 0, "tfidf": 2}
 
@@ -150,19 +150,21 @@ def test_how_far_down_a_list_is_judged_without_a_gap(tables):
 def test_trec8_depth_100_is_all_that_was_judged(real_data):
     collection = trec8(real_data)
     pairs, rankings = collection.tables
-    table = pools.contributions(pairs, rankings, collection.contributors, depths=(10, 100))
+    table = depth_pools.contributions(pairs, rankings, collection.contributors, depths=(10, 100))
     total = table.groupby(["kind", "contributor", "depth"])[["pooled", "relevant", "unique"]].sum()
     assert total.loc[("pool", "pool", 100)].tolist() == [86_830, 4_728, 86_830]
     assert total.loc[("pool", "pool", 10)].tolist() == [10_134, 1_746, 10_134]
     assert table[table["kind"] == "run"]["contributor"].nunique() == 71
-    assert pools.unjudged(pairs, 100).empty and len(pools.unjudged(pairs, 200)) == 77_874
-    assert pools.cost_of_doubling(pairs, 100) == 77_874
+    assert (
+        depth_pools.unjudged(pairs, 100).empty and len(depth_pools.unjudged(pairs, 200)) == 77_874
+    )
+    assert depth_pools.cost_of_doubling(pairs, 100) == 77_874
 
 
 @pytest.mark.real
 def test_trec8_yield_is_a_quarter_off_when_half_of_the_depths_are_held_out(real_data):
     pairs, _ = trec8(real_data).tables
-    new_relevant = pools.found_by_depth(pairs, 100)["new_relevant"]
+    new_relevant = depth_pools.found_by_depth(pairs, 100)["new_relevant"]
     held_out = expect_yield(new_relevant)["held_out"]
     assert (round(held_out["predicted"]), held_out["observed"]) == (1_261, 1_010)
     assert not held_out["held"]
@@ -177,11 +179,11 @@ def test_dl19_judgments_of_depth_10_as_trec_eval_reads_them(real_data, tmp_path)
     collection = dl19(real_data)
     pairs, _ = collection.tables
     file = tmp_path / "depth-10.qrels"
-    file.write_text(pools.depth_judgments(pairs, 10))
+    file.write_text(depth_pools.depth_judgments(pairs, 10))
     with file.open() as lines:
         qrels = pytrec_eval.parse_qrel(lines)
     assert len(qrels) == 43 and sum(map(len, qrels.values())) == 2_494
-    assert pairs.in_pool(10).sum() == 2_495 and len(pools.unjudged(pairs, 10)) == 1
+    assert pairs.in_pool(10).sum() == 2_495 and len(depth_pools.unjudged(pairs, 10)) == 1
     judged = pairs.relevance != UNJUDGED
     assert (judged & ~pairs.in_pool(10)).sum() == 6_766
     assert (judged & (pairs.best_rank == NEVER)).sum() == 1_804
@@ -195,7 +197,7 @@ def test_dl19_later_runs_are_judged_as_pooled_runs_left_out_would_be(real_data):
     pairs, rankings = collection.tables
 
     def judged(kind: str, pooled: bool) -> list[int]:
-        bands = pools.coverage_by_band(pairs, rankings, collection.contributors, 10, kind)
+        bands = depth_pools.coverage_by_band(pairs, rankings, collection.contributors, 10, kind)
         rows = bands[(bands["last_rank"] <= 10) & (bands["pooled"] == pooled)]
         return rows[["returned", "judged", "judged_without"]].sum().tolist()
 
@@ -205,7 +207,7 @@ def test_dl19_later_runs_are_judged_as_pooled_runs_left_out_would_be(real_data):
 
 
 def test_the_nominal_depth_is_the_setting_else_the_explained_one():
-    assert pools.nominal_depth(7, {"depth": 10}) == 7
-    assert pools.nominal_depth(None, {"depth": 10}) == 10
+    assert depth_pools.nominal_depth(7, {"depth": 10}) == 7
+    assert depth_pools.nominal_depth(None, {"depth": 10}) == 10
     with pytest.raises(AuditError, match="not known"):
-        pools.nominal_depth(None, {"depth": None})
+        depth_pools.nominal_depth(None, {"depth": None})

@@ -69,7 +69,11 @@ def script(tmp_path):
 
 def test_the_code_of_a_script_is_all_that_it_imports(script):
     code = provenance.code_of(script)
-    assert set(code["files"]) == {"some_rule.py", "__init__.py", "files.py"}
+    assert set(code["files"]) == {
+        "some_rule.py",
+        "poolaudit/__init__.py",
+        "poolaudit/files.py",
+    }
     # files.py imports pyarrow inside a function.
     assert set(code["packages"]) == {"numpy", "pyarrow"}
 
@@ -79,8 +83,16 @@ def test_every_script_of_the_project_can_be_followed():
     assert len(scripts) > 5
     for script in scripts:
         code = provenance.code_of(script)
-        assert "job.py" in code["files"] and "errors.py" in code["files"], script
+        assert "job.py" in code["files"] and "poolaudit/errors.py" in code["files"], script
         assert json.loads(json.dumps(code)) == code
+
+
+def test_every_package_that_a_script_imports_has_its_version_in_the_digest(script):
+    script.write_text("import ir_measures, vl_convert, yaml, scipy.stats, json\n")
+    packages = provenance.code_of(script)["packages"]
+    assert set(packages) == {
+        *("ir-measures", "pytrec-eval-terrier", "vl-convert-python", "PyYAML", "scipy")
+    }
 
 
 def test_the_digest_follows_the_code_and_not_the_time(script, tmp_path):

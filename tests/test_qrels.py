@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from poolaudit import catalogue
 from poolaudit.errors import AuditError
 from poolaudit.files import sha256
-from poolaudit.qrels import from_files, load, read_judgments
-from poolaudit.topics import read_topics
+from poolaudit.reading import catalogue
+from poolaudit.reading.qrels import from_files, load, read_judgments
+from poolaudit.reading.topics import read_topics
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 
@@ -366,7 +366,7 @@ DATASETS = {
 @pytest.mark.real
 def test_real_datasets_are_fetched_from_the_cache(real_data, tmp_path):
     code = (
-        "import json, sys; from poolaudit.catalogue import fetch\n"
+        "import json, sys; from poolaudit.reading.catalogue import fetch\n"
         "for name in sys.argv[1:]:\n"
         "    fetched = fetch(name)\n"
         "    judged = sum(fetched.topics['judged'].to_pylist())\n"

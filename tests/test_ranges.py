@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from literal import tables
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import parse_measure
-from poolaudit.policies import difference, evaluate
-from poolaudit.ranges import exact_ranges, is_exact, open_documents, outer_range
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import parse_measure
+from poolaudit.scores.policies import difference, evaluate
+from poolaudit.verdicts.ranges import exact_ranges, is_exact, open_documents, outer_range
 
 EXACT = [
     "P@3",

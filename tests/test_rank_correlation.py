@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poolaudit.rank_correlation import competition_ranks, kendall_tau, tau_ap
+from poolaudit.scores.rank_correlation import competition_ranks, kendall_tau, tau_ap
 
 REFERENCE = np.array([4.0, 3.0, 2.0, 1.0])
 

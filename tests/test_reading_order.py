@@ -9,9 +9,9 @@ import pytest
 
 from literal import tables
 from poolaudit.errors import AuditError
-from poolaudit.lists import judged_lists
-from poolaudit.policies import evaluate, means
-from poolaudit.reading_order import read_first, top_pairs
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate, means
+from poolaudit.verdicts.reading_order import read_first, top_pairs
 
 
 def difference(pairs, rankings, measure, leader, other, grades):

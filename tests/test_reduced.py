@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from literal import tables
-from poolaudit import reduced
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import parse_measures
 from poolaudit.pairs import UNJUDGED
-from poolaudit.policies import evaluate
-from poolaudit.reduced import Reductions, Whole, reach, rescore
+from poolaudit.removal import reduced
+from poolaudit.removal.reduced import Reductions, Whole, reach, rescore
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import parse_measures
+from poolaudit.scores.policies import evaluate
 
 # Owner 0 takes a of q1 away, owner 1 the nonrelevant n and m of q2, owner 2 nothing.
 QRELS = "q1: a=1 b=1 c=0 n=0\nq2: a=2 n=0 b=1 m=0"

@@ -8,12 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from literal import tables
-from poolaudit import removal
 from poolaudit.errors import AuditError
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import parse_measure
 from poolaudit.pairs import UNJUDGED, Contributor
-from poolaudit.policies import POLICIES, evaluate, means
+from poolaudit.removal import leave_out
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import parse_measure
+from poolaudit.scores.policies import POLICIES, evaluate, means
 from submitted import dl19, trec8
 
 GROUPS = {"ash1": "ash", "ash2": "ash", "oak1": "oak", "late": "oak"}
@@ -23,10 +23,10 @@ def contributors(names, unpooled=(), groups=GROUPS):
     return [Contributor(name, name not in unpooled, groups.get(name)) for name in names]
 
 
-def leave_out(qrels, runs, measures, depths, unpooled=(), groups=GROUPS, **settings):
+def removed(qrels, runs, measures, depths, unpooled=(), groups=GROUPS, **settings):
     built = tables(qrels, runs, unpooled=unpooled, groups=groups)
     audited = contributors(runs, unpooled, groups)
-    return removal.leave_out_uniques(*built, audited, measures, depths=depths, **settings)
+    return leave_out.leave_out_uniques(*built, audited, measures, depths=depths, **settings)
 
 
 def one(table, **where):
@@ -44,7 +44,7 @@ RUNS = {"ash1": "q1: a b e", "ash2": "q1: b c", "oak1": "q1: d a", "late": "q1: 
 
 @pytest.fixture(scope="module")
 def depth_2():
-    return leave_out(QRELS, RUNS, ["P@2", "AP", "Bpref"], [2], unpooled=["late"])
+    return removed(QRELS, RUNS, ["P@2", "AP", "Bpref"], [2], unpooled=["late"])
 
 
 def test_a_run_that_others_cover_loses_nothing(depth_2):
@@ -98,7 +98,7 @@ def test_by_query_only_what_changed(depth_2):
 
 def test_all_judgments_are_reduced_by_what_is_unique_in_the_nominal_pool():
     # `e` came by another route and stays: AP of ash1 without oak counts a, b and e.
-    table, _ = leave_out(QRELS, RUNS, ["AP"], [], unpooled=["late"], nominal=2, kinds=["group"])
+    table, _ = removed(QRELS, RUNS, ["AP"], [], unpooled=["late"], nominal=2, kinds=["group"])
     row = one(table, left_out="ash", run="ash1", depth=None)
     assert row.score == pytest.approx((1 + 1 + 1) / 4)
     # Without b (and c): a at 1, e at 3, of a d e.
@@ -110,7 +110,7 @@ def test_the_variants_differ_where_nonrelevant_documents_count():
     # stands above a.
     qrels, runs = "q1: a=1 n=0 b=1", {"ash1": "q1: a b", "oak1": "q1: n a"}
     for variant, expected in (("all", 1 / 2), ("relevant", 0.0)):
-        table, _ = leave_out(qrels, runs, ["Bpref", "AP"], [2], kinds=["run"], variant=variant)
+        table, _ = removed(qrels, runs, ["Bpref", "AP"], [2], kinds=["run"], variant=variant)
         row = one(table, left_out="oak1", measure="Bpref")
         assert row.score == 0.0 and row.score_without == expected and row.variant == variant
         assert one(table, left_out="oak1", measure="AP").change == 0
@@ -119,7 +119,7 @@ def test_the_variants_differ_where_nonrelevant_documents_count():
 def test_relevant_means_at_the_level_of_a_binary_measure():
     # oak1 alone brought x (grade 1), nonrelevant at level 2.
     qrels, runs = "q1: a=2 x=1", {"ash1": "q1: a", "oak1": "q1: x a"}
-    table, _ = leave_out(
+    table, _ = removed(
         qrels, runs, ["Bpref(rel=2)", "nDCG@2"], [2], kinds=["run"], variant="relevant"
     )
     assert one(table, left_out="oak1", measure="Bpref(rel=2)").change == 0
@@ -130,10 +130,10 @@ def test_relevant_means_at_the_level_of_a_binary_measure():
 def test_one_contributor_is_refused_with_what_removal_cannot_see():
     only = {"ash1": "q1: a", "ash2": "q1: b"}
     built = tables("q1: a=1", only, groups={"ash1": "ash", "ash2": "ash"})
-    assert removal.kinds_to_leave_out(built[0])[0] == ["run"]
-    assert removal.CANNOT_SEE in removal.kinds_to_leave_out(built[0])[1]["group"]
+    assert leave_out.kinds_to_leave_out(built[0])[0] == ["run"]
+    assert leave_out.CANNOT_SEE in leave_out.kinds_to_leave_out(built[0])[1]["group"]
     with pytest.raises(AuditError, match="cannot see what all contributors share"):
-        leave_out("q1: a=1", only, ["AP"], [1], kinds=["group"])
+        removed("q1: a=1", only, ["AP"], [1], kinds=["group"])
 
 
 @pytest.mark.parametrize(
@@ -146,20 +146,20 @@ def test_one_contributor_is_refused_with_what_removal_cannot_see():
 )
 def test_names_that_are_not_known_are_refused_with_the_nearest(settings, hint):
     with pytest.raises(AuditError, match=hint):
-        leave_out(QRELS, RUNS, ["AP"], [2], **settings)
+        removed(QRELS, RUNS, ["AP"], [2], **settings)
 
 
 def test_with_nobody_to_leave_out_the_tables_have_their_columns_and_no_rows(depth_2):
     only = {"ash1": "q1: a b"}
     for depths, nominal in (([1], None), ([], None), ([1, 2], 1)):
-        empty = leave_out("q1: a=1", only, ["AP", "Bpref"], depths, groups={}, nominal=nominal)
+        empty = removed("q1: a=1", only, ["AP", "Bpref"], depths, groups={}, nominal=nominal)
         for table, full in zip(empty, depth_2, strict=True):
             assert table.empty and table.dtypes.to_dict() == full.dtypes.to_dict()
-        assert list(removal.summarise(empty[0])) == list(removal.summarise(depth_2[0]))
+        assert list(leave_out.summarise(empty[0])) == list(leave_out.summarise(depth_2[0]))
 
 
 def test_what_removal_cannot_see_stands_in_every_row(depth_2):
-    assert set(depth_2[0]["cannot_see"]) == {removal.CANNOT_SEE}
+    assert set(depth_2[0]["cannot_see"]) == {leave_out.CANNOT_SEE}
 
 
 def test_intervals_only_where_enough_queries_changed():
@@ -168,11 +168,11 @@ def test_intervals_only_where_enough_queries_changed():
         late = "\n".join(f"q{i:02}: {'d' if i < n else 'a'} a2" for i in range(12))
         return qrels, {"ash1": "\n".join(f"q{i:02}: a" for i in range(12)), "oak1": late}
 
-    few, _ = leave_out(*collection(removal.FEWEST_CHANGED - 1), ["P@1"], [1], kinds=["run"])
-    many, _ = leave_out(*collection(removal.FEWEST_CHANGED), ["P@1"], [1], kinds=["run"])
+    few, _ = removed(*collection(leave_out.FEWEST_CHANGED - 1), ["P@1"], [1], kinds=["run"])
+    many, _ = removed(*collection(leave_out.FEWEST_CHANGED), ["P@1"], [1], kinds=["run"])
     assert np.isnan(one(few, left_out="oak1").change_low)
     row = one(many, left_out="oak1")
-    assert row.queries_changed == removal.FEWEST_CHANGED
+    assert row.queries_changed == leave_out.FEWEST_CHANGED
     assert row.change_low <= row.change <= row.change_high and row.change_low > 0
 
 
@@ -183,9 +183,9 @@ def test_intervals_cover_skewed_changes_of_which_many_are_zero(share):
     rng = np.random.default_rng(7)
     drawn = rng.exponential(size=(600, 50)) * (rng.random((600, 50)) < share)
     changed = (drawn > 0).sum(axis=1)
-    weights = removal.bootstrap_weights(50, seed=1)
-    low, high = removal.change_intervals(drawn, changed, weights)
-    told = changed >= removal.FEWEST_CHANGED
+    weights = leave_out.bootstrap_weights(50, seed=1)
+    low, high = leave_out.change_intervals(drawn, changed, weights)
+    told = changed >= leave_out.FEWEST_CHANGED
     assert np.isnan(low[~told]).all() and told.mean() > 0.9
     assert np.mean((low <= share)[told] & (share <= high)[told]) > 0.93 - 0.031
 
@@ -193,19 +193,19 @@ def test_intervals_cover_skewed_changes_of_which_many_are_zero(share):
 def test_a_summary_says_which_mean_it_is():
     # P@1 without their own: ash1 falls from 1 to 1/2, oak1 from 1/2 to 1/2, both of two queries.
     qrels, runs = "q1: a=1 b=0\nq2: c=1", {"ash1": "q1: a\nq2: c", "oak1": "q1: b\nq2: c"}
-    table, _ = leave_out(qrels, runs, ["P@1"], [1], kinds=["run"])
-    (row,) = removal.summarise(table).itertuples()
+    table, _ = removed(qrels, runs, ["P@1"], [1], kinds=["run"])
+    (row,) = leave_out.summarise(table).itertuples()
     assert (row.runs, row.mean_relative, row.mean_absolute) == (2, 0.25, 0.25)
     assert row.ratio_of_sums == pytest.approx(0.5 / 1.5)
     assert (row.largest, row.largest_run, row.largest_left_out) == (0.5, "ash1", "ash1")
-    assert row.cannot_see == removal.CANNOT_SEE
+    assert row.cannot_see == leave_out.CANNOT_SEE
 
 
 def test_deep_queries_are_the_ten_with_the_most_relevant_documents():
     # Eleven queries; the last has one relevant document, the others two. Its loss does not count.
     qrels = "\n".join(f"q{i:02}: a=1 b=1" for i in range(10)) + "\nq10: c=1"
     ash = "\n".join(f"q{i:02}: a b" for i in range(10))
-    table, _ = leave_out(qrels, {"ash1": ash, "oak1": "q10: c"}, ["P@1"], [2], kinds=["run"])
+    table, _ = removed(qrels, {"ash1": ash, "oak1": "q10: c"}, ["P@1"], [2], kinds=["run"])
     row = one(table, left_out="oak1")
     assert row.change == pytest.approx(1 / 11) and row.deep_change == 0
 
@@ -242,7 +242,7 @@ def judge_anew(pairs, grades, tops, level):
     lists=st.lists(ranked, min_size=8, max_size=8),
     drawn=st.lists(judged, min_size=2, max_size=2),
     depth=st.integers(1, 4),
-    variant=st.sampled_from(removal.VARIANTS),
+    variant=st.sampled_from(leave_out.VARIANTS),
     ranks=st.booleans(),
 )
 def test_the_same_as_judging_anew_without_each_contributor(lists, drawn, depth, variant, ranks):
@@ -252,7 +252,7 @@ def test_the_same_as_judging_anew_without_each_contributor(lists, drawn, depth, 
         f"q{i}: " + " ".join(f"{d}={g}" for d, g in of.items()) for i, of in enumerate(drawn, 1)
     )
     settings = {"policies": POLICIES, "variant": variant, "ranks": ranks}
-    table, _ = leave_out(qrels, runs, MEASURES, [depth], ["late"], **settings)
+    table, _ = removed(qrels, runs, MEASURES, [depth], ["late"], **settings)
     pairs, rankings = tables(qrels, runs, unpooled=["late"], groups=GROUPS)
     whole = judged_lists(pairs, rankings)
 
@@ -286,7 +286,7 @@ def percent(row, names=MEANS) -> list[float]:
 def trec8_removal(real_data):
     collection = trec8(real_data)
     pairs, rankings = collection.tables
-    table, _ = removal.leave_out_uniques(
+    table, _ = leave_out.leave_out_uniques(
         pairs, rankings, collection.contributors, ["AP", "nDCG@10", "Bpref"], depths=[100]
     )
     return collection, table
@@ -295,7 +295,7 @@ def trec8_removal(real_data):
 @pytest.mark.real
 def test_trec8_by_group_run_and_type(trec8_removal):
     # Published for groups: mean .78, largest 9.9 (Voorhees 2001).
-    summary = removal.summarise(trec8_removal[1])
+    summary = leave_out.summarise(trec8_removal[1])
     group = one(summary, kind="group", measure="AP")
     assert group.runs == 71 and group.largest_run == "READWARE2"
     assert percent(group) == [0.76, 0.77, 0.79, 9.93]
@@ -307,7 +307,7 @@ def test_trec8_by_group_run_and_type(trec8_removal):
 
 @pytest.mark.real
 def test_trec8_the_automatic_runs_alone(trec8_removal):
-    summary = removal.summarise(trec8_removal[1], by=["type"])
+    summary = leave_out.summarise(trec8_removal[1], by=["type"])
     automatic = one(summary, kind="group", measure="AP", type="automatic")
     assert automatic.runs == 62 and percent(automatic) == [0.34, 0.35, 0.14, 3.31]
     assert percent(one(summary, kind="group", measure="AP", type="manual"))[-1] == 9.93
@@ -352,12 +352,12 @@ def ranking(pairs, rankings, docs, run) -> dict[str, dict[str, float]]:
 @pytest.mark.real
 def test_dl19_by_group(real_data):
     collection = dl19(real_data)
-    table, _ = removal.leave_out_uniques(
+    table, _ = leave_out.leave_out_uniques(
         *collection.tables, collection.contributors, ["nDCG@10", "AP(rel=2)"], nominal=10
     )
     groups = table[table.kind == "group"]
     assert groups.left_out.nunique() == 12
-    summary = removal.summarise(groups)
+    summary = leave_out.summarise(groups)
     ndcg, ap = (one(summary, measure=measure) for measure in ("nDCG@10", "AP(rel=2)"))
     assert percent(ndcg) == [3.90, 3.90, 3.78, 13.77]
     assert percent(ap) == [2.05, 2.05, 1.91, 7.73]

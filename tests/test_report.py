@@ -18,10 +18,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import audited
-from poolaudit import charts, number_verdicts, page, pair_verdicts
-from poolaudit.answers import FINDINGS, answers, reasons
 from poolaudit.config import PROJECT, SCHEMAS
-from poolaudit.summary import summarise
+from poolaudit.report import charts, page
+from poolaudit.report.answers import FINDINGS, answers, reasons
+from poolaudit.report.summary import summarise
+from poolaudit.verdicts import numbers, orders
 
 TRUTH = """
     q1: d1=2 d2=0 d3=1 x1=0 x2=0
@@ -215,7 +216,7 @@ def test_reasons_count_what_made_the_verdicts(audit):
 
 
 def test_every_finding_has_a_name_in_the_table():
-    sources = [Path(module.__file__).read_text() for module in (number_verdicts, pair_verdicts)]
+    sources = [Path(module.__file__).read_text() for module in (numbers, orders)]
     named = {name for source in sources for name in re.findall(r'Finding\(\s*"(\w+)"', source)}
     assert named <= set(FINDINGS)
 

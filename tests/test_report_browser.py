@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import audited
-from poolaudit import charts, page
-from poolaudit.summary import summarise
+from poolaudit.report import charts, page
+from poolaudit.report.summary import summarise
 
 pytestmark = pytest.mark.browser
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

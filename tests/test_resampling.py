@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from poolaudit.resampling import mean_intervals
+from poolaudit.scores.resampling import mean_intervals
 
 
 def test_scores_that_are_all_the_same_leave_nothing_open():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from poolaudit import retrieval
-from poolaudit.retrieval import Index, Task, top_documents
+from poolaudit.campaign import retrieval
+from poolaudit.campaign.retrieval import Index, Task, top_documents
 
 # Words:          a  b  c  d
 COUNTS = np.array(

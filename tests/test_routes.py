@@ -6,11 +6,13 @@ import pandas as pd
 import pytest
 
 from literal import tables
-from poolaudit import config, removal, routes
+from poolaudit import config
 from poolaudit.errors import AuditError
 from poolaudit.pairs import Contributor, build
-from poolaudit.qrels import read_judgments
-from poolaudit.runs import read_run
+from poolaudit.pools import routes
+from poolaudit.reading.qrels import read_judgments
+from poolaudit.reading.runs import read_run
+from poolaudit.removal import leave_out
 
 FOLDER = Path(config.PROJECT) / "config/collections/five-documents"
 CONTRIBUTORS = [
@@ -79,7 +81,7 @@ def test_what_one_route_alone_brought_is_what_is_unique_in_the_pool(built):
     pairs, rankings = built
     for kind in ("run", "group"):
         alone = routes.pool_routes(pairs, rankings, CONTRIBUTORS, 2, kind).only()
-        unique = removal.uniques(pairs, kind, 2)
+        unique = leave_out.uniques(pairs, kind, 2)
         assert sorted(zip(alone.pair, alone.owner, strict=True)) == sorted(
             zip(unique.pair, unique.owner, strict=True)
         )
@@ -132,7 +134,7 @@ def test_the_shipped_key_has_the_routes_it_says(key):
 
 def test_the_shipped_key_without_each_route(key):
     pairs, rankings, contributors, known = key
-    table, cells = removal.leave_out_uniques(
+    table, cells = leave_out.leave_out_uniques(
         pairs, rankings, contributors, ["P@3", "R@6"], nominal=6, routes=known
     )
     of = {(row.left_out, row.measure): row for row in table.itertuples()}
@@ -143,11 +145,13 @@ def test_the_shipped_key_without_each_route(key):
     assert of["chance find", "P@3"].score_without == of["chance find", "R@6"].score_without == 1
     assert of["chance find", "R@6"].score == 0.8
     assert set(cells.left_out) == {"tool", "chance find"}
-    assert all(row.cannot_see == removal.CANNOT_SEE for row in of.values())
+    assert all(row.cannot_see == leave_out.CANNOT_SEE for row in of.values())
 
 
 def test_by_run_the_shipped_key_is_refused_with_what_removal_cannot_see(key):
     pairs, rankings, contributors, _ = key
-    assert removal.kinds_to_leave_out(pairs)[0] == []
+    assert leave_out.kinds_to_leave_out(pairs)[0] == []
     with pytest.raises(AuditError, match="cannot see what all contributors share"):
-        removal.leave_out_uniques(pairs, rankings, contributors, ["P@3"], nominal=6, kinds=["run"])
+        leave_out.leave_out_uniques(
+            pairs, rankings, contributors, ["P@3"], nominal=6, kinds=["run"]
+        )

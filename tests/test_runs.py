@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from poolaudit.errors import AuditError
 from poolaudit.files import sha256
-from poolaudit.qrels import from_files, read_judgments
-from poolaudit.runs import (
+from poolaudit.reading.qrels import from_files, read_judgments
+from poolaudit.reading.runs import (
     compare_topics,
     likely_cause,
     ranking_digests,
@@ -350,7 +350,8 @@ def test_the_digest_of_a_ranking_tells_ids_apart_that_join_to_the_same_text(writ
 def test_reading_a_run_does_not_import_pandas(write):
     path = write("q Q0 a 1 9 t", "q Q0 b 2 9 t", "q Q0 c 3 1 u")
     code = (
-        "import sys; from poolaudit import runs; run = runs.read_run(sys.argv[1], name='t');"
+        "import sys; from poolaudit.reading.runs import read_run; "
+        "run = read_run(sys.argv[1], name='t'); "
         "assert run.notes['found'] and 'pandas' not in sys.modules"
     )
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}

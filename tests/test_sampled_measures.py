@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from literal import grades, tables
-from poolaudit import calibration, tail
 from poolaudit.errors import AuditError
-from poolaudit.lists import judged_lists
 from poolaudit.pairs import UNJUDGED
-from poolaudit.policies import evaluate
-from poolaudit.sampled_measures import from_frame, infndcg, sampled_judgments, xinfap
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
+from poolaudit.tail import calibration, sampling
+from poolaudit.tail.sampled_measures import from_frame, infndcg, sampled_judgments, xinfap
 
 
 def strata(pairs, **names):
@@ -131,10 +131,10 @@ def test_close_to_the_truth_over_many_samples():
     everything = judged.copy()
     everything[held_back] = pairs.relevance[held_back]
     truth = evaluate(judged_lists(pairs, rankings), everything, ["AP", "nDCG"]).values
-    frame = tail.stratify(pairs, held_back, 40, "by-query")
+    frame = sampling.stratify(pairs, held_back, 40, "by-query")
     values = []
     for seed in range(100):
-        drawn, _ = tail.draw(pairs, frame, seed)
+        drawn, _ = sampling.draw(pairs, frame, seed)
         found = np.full(len(pairs), UNJUDGED, np.int16)
         keys = (pa.array(drawn[name], pa.string()) for name in ("query_id", "doc_id"))
         rows = pairs.rows_of(*(pa.chunked_array([key]) for key in keys))
@@ -147,6 +147,6 @@ def test_close_to_the_truth_over_many_samples():
 
 def test_a_sample_over_all_queries_is_refused():
     pairs, rankings = synthetic()
-    frame = tail.stratify(pairs, calibration.held_back(pairs, 5), 20)
+    frame = sampling.stratify(pairs, calibration.held_back(pairs, 5), 20)
     with pytest.raises(AuditError, match="drawn within queries"):
         from_frame(pairs, rankings, pairs.grades(5), frame, pairs.relevance)

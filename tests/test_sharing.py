@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 from literal import tables
-from poolaudit import sharing
-from poolaudit.campaign import RUNS, Campaign, simulate
+from poolaudit.campaign.corpus import CampaignSettings
+from poolaudit.campaign.simulation import RUNS, Campaign, simulate
 from poolaudit.config import read_sheet
-from poolaudit.corpus import CampaignSettings
 from poolaudit.errors import AuditError
 from poolaudit.files import write_json
 from poolaudit.pairs import Contributor, build
-from poolaudit.runs import read_run
-from poolaudit.sharing_figures import COLUMNS, hold_by_family
+from poolaudit.reading.runs import read_run
+from poolaudit.sharing import probing
+from poolaudit.sharing.figures import COLUMNS, hold_by_family
 from real import read_qrels
 
 PRIMARY = ("nDCG@10", "nonrelevant")
@@ -64,7 +64,7 @@ def probe_campaign(
     campaign: Campaign, collection: str | None, depth: int, *, texts: bool = True, **kwargs
 ):
     documents = pa.table({"doc_id": campaign.doc_ids, "text": campaign.texts})
-    return sharing.probe(
+    return probing.probe(
         *build_campaign(campaign, collection, depth, **kwargs),
         measures=["nDCG@10"],
         policies=["nonrelevant"],
@@ -164,7 +164,7 @@ def test_a_complete_pool_is_found_unlikely_to_share_a_bias(complete):
 
 def test_a_collection_judged_in_full_can_miss_nothing():
     pairs, rankings = tables("q1: a=1 b=0", {"r": "q1: a b"}, families={"r": "x"})
-    _, summary = sharing.probe(
+    _, summary = probing.probe(
         pairs,
         rankings,
         [Contributor("r", True, None, "x")],
@@ -192,7 +192,7 @@ LITERAL = {
 def literal():
     pairs, rankings = tables("q1: a=1 b=0 c=0 d=0 e=1 f=1 g=0", LITERAL, unpooled=["late"])
     contributors = [Contributor(name, name != "late") for name in LITERAL]
-    return sharing.probe(
+    return probing.probe(
         pairs,
         rankings,
         contributors,
@@ -257,7 +257,7 @@ def test_the_table_is_one_long_table_and_the_summary_can_be_written(literal, tmp
 def test_a_pool_without_contributors_is_refused():
     pairs, rankings = tables("q1: a=1", {"r": "q1: a"}, unpooled=["r"])
     with pytest.raises(AuditError, match="No run is marked as pooled"):
-        sharing.probe(
+        probing.probe(
             pairs,
             rankings,
             [Contributor("r", False)],
@@ -285,7 +285,7 @@ def test_dl19_passages(real_data):
     contributors = [Contributor(r.run, r.pooled, r.group, r.family) for r in rows]
     tables_of_runs = [read_run(r.path, precision="float32").table for r in rows]
     judgments = read_qrels(real_data / "irds_home/msmarco-passage/trec-dl-2019/qrels")
-    table, summary = sharing.probe(
+    table, summary = probing.probe(
         *build(judgments, zip(contributors, tables_of_runs, strict=True)),
         contributors,
         measures=["nDCG@10", "AP(rel=2)"],

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolaudit import sheets
 from poolaudit.errors import AuditError
+from poolaudit.tail import sheets
 
 
 def sample(**columns):

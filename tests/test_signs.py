@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from poolaudit.signs import Sign, Thresholds, decide
+from poolaudit.sharing.signs import Sign, Thresholds, decide
 
 LOSS = "left out, the dense family would lose a third"
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from literal import grades, tables
-from poolaudit import intervals, tail
 from poolaudit.errors import AuditError
+from poolaudit.tail import intervals, sampling
 
 
 def named(pairs, rows):
@@ -48,17 +48,17 @@ def synthetic(queries=4, runs=12, depth=60, seed=5):
 class TestPopulation:
     def test_what_runs_returned_and_nobody_judged(self, small):
         pairs, _ = small
-        rows = tail.population(pairs, pairs.relevance)
+        rows = sampling.population(pairs, pairs.relevance)
         assert named(pairs, rows) == ["q1 c", "q1 e", "q1 f", "q1 g", "q1 h"]
 
     def test_reaches_to_the_stated_depth_of_any_audited_run(self, small):
         pairs, _ = small
-        rows = tail.population(pairs, pairs.relevance, depth=2)
+        rows = sampling.population(pairs, pairs.relevance, depth=2)
         assert named(pairs, rows) == ["q1 f", "q1 g"]
 
     def test_is_larger_for_a_smaller_judgment_set(self, small):
         pairs, _ = small
-        rows = tail.population(pairs, grades(pairs, "q1: a=1"), depth=2)
+        rows = sampling.population(pairs, grades(pairs, "q1: a=1"), depth=2)
         assert named(pairs, rows) == ["q1 b", "q1 f", "q1 g"]
 
 
@@ -66,7 +66,7 @@ class TestStratify:
     @pytest.mark.parametrize(("design", "size"), [("total", 30), ("by-query", 60)])
     def test_strata_are_large_enough_for_one_draw(self, design, size):
         pairs = synthetic()
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), size, design)
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), size, design)
         held = frame.strata["population"].to_numpy()
         assert held.sum() == len(frame)
         assert len(held) > 4
@@ -75,19 +75,19 @@ class TestStratify:
 
     def test_strata_are_bands_of_best_rank_by_number_of_runs_and_family(self):
         pairs = synthetic()
-        rows = tail.population(pairs, pairs.relevance)
+        rows = sampling.population(pairs, pairs.relevance)
         # Every document is drawn, so no cell is too small to stand alone.
-        strata = tail.stratify(pairs, rows, len(rows)).strata
-        bands = np.searchsorted(tail.RANK_BANDS, strata[["best_rank_from", "best_rank_to"]])
+        strata = sampling.stratify(pairs, rows, len(rows)).strata
+        bands = np.searchsorted(sampling.RANK_BANDS, strata[["best_rank_from", "best_rank_to"]])
         assert (bands[:, 0] == bands[:, 1]).all()
-        bands = np.searchsorted(tail.RUN_BANDS, strata[["returned_by_from", "returned_by_to"]])
+        bands = np.searchsorted(sampling.RUN_BANDS, strata[["returned_by_from", "returned_by_to"]])
         assert (bands[:, 0] == bands[:, 1]).all()
         assert set(strata["families"]) == {"even", "odd"}
 
     def test_by_query_no_stratum_spans_queries(self):
         pairs = synthetic()
-        rows = tail.population(pairs, pairs.relevance)
-        frame = tail.stratify(pairs, rows, 60, "by-query")
+        rows = sampling.population(pairs, pairs.relevance)
+        frame = sampling.stratify(pairs, rows, 60, "by-query")
         spans = pd.Series(pairs.query[frame.rows]).groupby(frame.stratum).nunique()
         assert (spans == 1).all()
         of_query = frame.strata["query_id"].to_numpy()[frame.stratum]
@@ -95,39 +95,39 @@ class TestStratify:
 
     def test_by_query_a_small_query_is_a_stratum_of_its_own_fraction(self):
         pairs, _ = tables("q1: a=1\nq2: a=1", {"A": "q1: a b c d e f g h i j k\nq2: a b"})
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), 3, "by-query")
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), 3, "by-query")
         small = frame.strata[frame.strata["query_id"] == "q2"]
         assert small["population"].tolist() == [1]
         assert small["fraction"].tolist() == [1.0]
         assert frame.strata["fraction"].min() == pytest.approx(2 / 10)
 
-    @pytest.mark.parametrize("design", tail.DESIGNS)
+    @pytest.mark.parametrize("design", sampling.DESIGNS)
     def test_an_empty_tail_has_an_empty_sample_and_misses_nothing(self, design):
         pairs, _ = tables("q1: a=1", {"A": "q1: a"})
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), 5, design)
-        sample, strata = tail.draw(pairs, frame)
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), 5, design)
+        sample, strata = sampling.draw(pairs, frame)
         assert (len(frame), len(sample), len(strata)) == (0, 0, 0)
-        judged = tail.judged_relevant(pairs, pairs.relevance, [1])
-        (total,) = tail.estimate(sample, strata, judged).to_dict("records")
+        judged = sampling.judged_relevant(pairs, pairs.relevance, [1])
+        (total,) = sampling.estimate(sample, strata, judged).to_dict("records")
         assert (total["estimate"], total["low"], total["high"]) == (0, 0, 0)
         assert total["completeness"] == 1
 
     def test_fewer_documents_than_queries_are_refused_by_query(self):
         pairs = synthetic()
         with pytest.raises(AuditError, match="at least 4, one document for each query"):
-            tail.stratify(pairs, tail.population(pairs, pairs.relevance), 3, "by-query")
+            sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), 3, "by-query")
 
     def test_an_unknown_design_is_refused(self, small):
         with pytest.raises(AuditError, match="total or by-query"):
-            tail.stratify(small[0], np.arange(3), 2, "per-query")
+            sampling.stratify(small[0], np.arange(3), 2, "per-query")
 
 
 class TestAllocate:
     @pytest.mark.parametrize(("design", "size"), [("total", 37), ("by-query", 61)])
     def test_the_same_fraction_up_to_whole_documents(self, design, size):
         pairs = synthetic()
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), size, design)
-        sampled = tail.allocate(frame, np.random.default_rng(1), draws=500)
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), size, design)
+        sampled = sampling.allocate(frame, np.random.default_rng(1), draws=500)
         meant = frame.strata["population"].to_numpy() * size / len(frame)
         assert (sampled.sum(axis=1) == size).all()
         assert (np.abs(sampled - meant) < 1).all()
@@ -135,15 +135,15 @@ class TestAllocate:
 
     def test_rounding_favours_no_stratum(self):
         pairs = synthetic()
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), 37)
-        sampled = tail.allocate(frame, np.random.default_rng(1), draws=4000)
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), 37)
+        sampled = sampling.allocate(frame, np.random.default_rng(1), draws=4000)
         meant = frame.strata["population"].to_numpy() * 37 / len(frame)
         assert np.abs(sampled.mean(axis=0) - meant).max() < 0.04  # 5 standard errors
 
     def test_small_queries_give_one_document(self):
         pairs, _ = tables("q1: a=1\nq2: a=1", {"A": "q1: a b c d e f g h i j k\nq2: a b"})
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), 3, "by-query")
-        sampled = tail.allocate(frame, np.random.default_rng(1))[0]
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), 3, "by-query")
+        sampled = sampling.allocate(frame, np.random.default_rng(1))[0]
         assert sampled.sum() == 3
         assert sampled[(frame.strata["query_id"] == "q2").to_numpy()].tolist() == [1]
 
@@ -152,8 +152,8 @@ class TestDraw:
     @pytest.fixture
     def drawn(self):
         pairs = synthetic()
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), 40)
-        return pairs, frame, *tail.draw(pairs, frame, seed=7, queries={"q0": "tall trees"})
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), 40)
+        return pairs, frame, *sampling.draw(pairs, frame, seed=7, queries={"q0": "tall trees"})
 
     def test_gives_each_stratum_its_share_without_repeats(self, drawn):
         _, frame, sample, strata = drawn
@@ -185,22 +185,22 @@ class TestDraw:
         assert set(sample.loc[sample["query_id"] == "q0", "query"]) == {"tall trees"}
         assert "text" not in sample
         doc = sample["doc_id"].iloc[0]
-        with_text, _ = tail.draw(pairs, frame, seed=7, texts={doc: "leaves"})
+        with_text, _ = sampling.draw(pairs, frame, seed=7, texts={doc: "leaves"})
         assert with_text["text"].iloc[0] == "leaves"
 
     def test_the_same_seed_gives_the_same_sample(self, drawn):
         pairs, frame, sample, _ = drawn
-        again, _ = tail.draw(pairs, frame, seed=7, queries={"q0": "tall trees"})
-        other, _ = tail.draw(pairs, frame, seed=8)
+        again, _ = sampling.draw(pairs, frame, seed=7, queries={"q0": "tall trees"})
+        other, _ = sampling.draw(pairs, frame, seed=8)
         assert again.equals(sample)
         assert other["doc_id"].tolist() != sample["doc_id"].tolist()
 
     def test_every_document_is_drawn_equally_often(self):
         pairs = synthetic(queries=1, runs=3, depth=20)
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), 7)
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), 7)
         times = pd.Series(0, index=pairs.doc_id.take(frame.rows).to_pylist())
         for seed in range(500):
-            sample, _ = tail.draw(pairs, frame, seed=seed)
+            sample, _ = sampling.draw(pairs, frame, seed=seed)
             times[sample["doc_id"].to_numpy()] += 1
         share = 7 / len(frame)
         error = np.sqrt(share * (1 - share) / 500)
@@ -208,16 +208,16 @@ class TestDraw:
 
     def test_a_larger_size_than_the_population_is_all_of_it(self, small):
         pairs, _ = small
-        frame = tail.stratify(pairs, tail.population(pairs, pairs.relevance), 100)
-        sample, _ = tail.draw(pairs, frame)
+        frame = sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), 100)
+        sample, _ = sampling.draw(pairs, frame)
         assert sorted(sample["doc_id"]) == ["c", "e", "f", "g", "h"]
         assert set(sample["inclusion_probability"]) == {1.0}
 
 
 def test_a_budget_buys_whole_judgments():
-    assert tail.size_within(budget=60, cost=0.75) == 80
+    assert sampling.size_within(budget=60, cost=0.75) == 80
     with pytest.raises(AuditError, match="does not pay for one judgment"):
-        tail.size_within(budget=0.5, cost=0.75)
+        sampling.size_within(budget=0.5, cost=0.75)
 
 
 def filled(rows):
@@ -252,14 +252,14 @@ def known(*counts):
 
 
 def total_of(sample, judged):
-    return tail.estimate(sample, two_strata(), judged).iloc[0]
+    return sampling.estimate(sample, two_strata(), judged).iloc[0]
 
 
 class TestEstimate:
     def test_sum_of_what_each_sampled_document_stands_for(self):
         # 2 of 4 in s1 stand for 20 of 40, 1 of 2 in s2 for 10 of 20; at level 2: 1 of 4 for 10.
         sample = filled({"s1": "1 2 0 0", "s2": "1 0"})
-        table = tail.estimate(sample, two_strata(), known(30, 10))
+        table = sampling.estimate(sample, two_strata(), known(30, 10))
         assert table[["scope", "name", "level", "estimate"]].values.tolist() == [
             ["total", "", 1, 30],
             ["stratum", "s1", 1, 20],
@@ -280,9 +280,9 @@ class TestEstimate:
         assert total["completeness_high"] == 30 / (30 + total["low"])
 
     def test_none_relevant_in_the_sample_is_an_upper_bound_and_not_zero(self):
-        total = tail.estimate(filled({"s1": "0 0 0 0", "s2": "0 0"}), two_strata(), known(30)).iloc[
-            0
-        ]
+        total = sampling.estimate(
+            filled({"s1": "0 0 0 0", "s2": "0 0"}), two_strata(), known(30)
+        ).iloc[0]
         assert (total["estimate"], total["low"]) == (0, 0)
         assert total["high"] == intervals.hypergeometric(60, 6, 0)[1] > 0
         assert total["completeness"] == 1 > total["completeness_low"]
@@ -290,9 +290,9 @@ class TestEstimate:
     def test_truth_stands_beside_the_estimate_where_it_is_known(self):
         sample = filled({"s1": "1 2 0 0", "s2": "1 0"})
         truth = np.array([[18, 9]])
-        table = tail.estimate(sample, two_strata(), known(30), truth=truth)
+        table = sampling.estimate(sample, two_strata(), known(30), truth=truth)
         assert table["truth"].tolist() == [27, 18, 9]
-        assert tail.estimate(sample, two_strata(), known(30))["truth"].isna().all()
+        assert sampling.estimate(sample, two_strata(), known(30))["truth"].isna().all()
 
     def test_skipped_documents_leave_a_smaller_sample_of_their_stratum(self):
         sample = filled({"s1": "1 - 0 -", "s2": "1 0"})
@@ -309,9 +309,9 @@ class TestEstimate:
         assert total["high"] == intervals.hypergeometric(40, 4, 1)[1] + 20
 
     def test_an_empty_sheet_estimates_nothing(self):
-        total = tail.estimate(filled({"s1": "- - - -", "s2": "- -"}), two_strata(), known(3)).iloc[
-            0
-        ]
+        total = sampling.estimate(
+            filled({"s1": "- - - -", "s2": "- -"}), two_strata(), known(3)
+        ).iloc[0]
         assert np.isnan(total["estimate"])
         assert (total["low"], total["high"], total["not_covered"]) == (0, 60, 60)
 
@@ -319,7 +319,7 @@ class TestEstimate:
         strata = two_strata(query_id=("q1", "q2"))
         judged = pd.DataFrame({"query_id": ["q1", "q2"], "level": 1, "judged_relevant": [3, 4]})
         sample = filled({"s1": "1 0 0 0", "s2": "1 0"})
-        table = tail.estimate(sample, strata, judged)
+        table = sampling.estimate(sample, strata, judged)
         by_query = table[table["scope"] == "query"]
         assert by_query[["name", "estimate"]].values.tolist() == [["q1", 10], ["q2", 10]]
         assert by_query["completeness"].isna().all()  # fewer than 20 sampled
@@ -328,41 +328,41 @@ class TestEstimate:
         strata = two_strata(sampled=(20, 19), fraction=(0.5, 0.5), query_id=("q1", "q2"))
         judged = pd.DataFrame({"query_id": ["q1", "q2"], "level": 1, "judged_relevant": [6, 6]})
         sample = filled({"s1": "1 1 1 " + "0 " * 17, "s2": "0 " * 19})
-        table = tail.estimate(sample, strata, judged).set_index("name")
+        table = sampling.estimate(sample, strata, judged).set_index("name")
         assert table.loc["q1", "completeness"] == 0.5
         assert np.isnan(table.loc["q2", "completeness"])
 
     def test_no_relevant_documents_at_all_leave_no_completeness(self):
-        total = tail.estimate(filled({"s1": "0 0 0 0", "s2": "0 0"}), two_strata(), known(0)).iloc[
-            0
-        ]
+        total = sampling.estimate(
+            filled({"s1": "0 0 0 0", "s2": "0 0"}), two_strata(), known(0)
+        ).iloc[0]
         assert np.isnan(total["completeness"])
 
     def test_the_interval_holds_the_estimate(self):
         # Rounding gave s1 one document for 40 and s2 five for 20: 40 estimated from the one found.
         strata = two_strata(sampled=(1, 5), fraction=(0.1, 0.1))
-        total = tail.estimate(filled({"s1": "1", "s2": "0 0 0 0 0"}), strata, known(9)).iloc[0]
+        total = sampling.estimate(filled({"s1": "1", "s2": "0 0 0 0 0"}), strata, known(9)).iloc[0]
         assert total["low"] <= total["estimate"] == 40 <= total["high"]
 
 
 class TestSkipped:
     def test_nothing_to_say_of_a_full_sheet(self):
-        assert tail.skipped(filled({"s1": "1 0"}), two_strata()) == []
+        assert sampling.skipped(filled({"s1": "1 0"}), two_strata()) == []
 
     def test_says_what_the_estimate_assumes(self):
-        said = tail.skipped(filled({"s1": "1 -"}), two_strata())
+        said = sampling.skipped(filled({"s1": "1 -"}), two_strata())
         assert len(said) == 1
         assert "1 of 2 sampled documents have no grade" in said[0]
         assert "nothing to do with their relevance" in said[0]
 
     def test_names_queries_and_strata_without_any_grade(self):
         sample = filled({"s1": "1", "s2": "- -"}).assign(query_id=["q1", "q2", "q2"])
-        said = tail.skipped(sample, two_strata())
+        said = sampling.skipped(sample, two_strata())
         assert "1 of 2 sampled queries (q2)" in said[1]
         assert "1 strata of 20 documents" in said[2]
 
 
 def test_judged_relevant_counts_each_level_by_query():
     pairs, _ = tables("q1: a=2 b=1 c=0 d=-1\nq2: a=1", {"A": "q1: a"})
-    table = tail.judged_relevant(pairs, pairs.relevance, [1, 2])
+    table = sampling.judged_relevant(pairs, pairs.relevance, [1, 2])
     assert table.values.tolist() == [["q1", 1, 2], ["q2", 1, 1], ["q1", 2, 1], ["q2", 2, 0]]

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from literal import grades, tables
-from poolaudit import tail
-from poolaudit.lists import judged_lists
-from poolaudit.policies import evaluate
-from poolaudit.sampled_measures import from_frame, infndcg, xinfap
-from poolaudit.tail_by_run import by_run, grades_in
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
+from poolaudit.tail import sampling
+from poolaudit.tail.by_run import by_run, grades_in
+from poolaudit.tail.sampled_measures import from_frame, infndcg, xinfap
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def small():
 
 
 def frame(pairs, design="total", size=2):
-    return tail.stratify(pairs, tail.population(pairs, pairs.relevance), size, design)
+    return sampling.stratify(pairs, sampling.population(pairs, pairs.relevance), size, design)
 
 
 def test_grades_of_a_sheet(small):

@@ -6,11 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from poolaudit import assessments, campaign, corpus, judging_form, sheets, tail
+from poolaudit.campaign import corpus, simulation
 from poolaudit.pairs import Contributor, build
-from poolaudit.qrels import read_judgments
-from poolaudit.runs import read_run
-from poolaudit.tail_by_run import by_run, grades_in
+from poolaudit.reading.qrels import read_judgments
+from poolaudit.reading.runs import read_run
+from poolaudit.tail import assessments, judging_form, sampling, sheets
+from poolaudit.tail.by_run import by_run, grades_in
 
 SETTINGS = {"documents": 2000, "topics": 6, "relevant": 40, "decoys": 40, "run_depth": 60}
 
@@ -19,30 +20,30 @@ SETTINGS = {"documents": 2000, "topics": 6, "relevant": 40, "decoys": 40, "run_d
 def demo(tmp_path_factory):
     """The folder of a campaign, its judgments, its runs and its two tables."""
     folder = tmp_path_factory.mktemp("campaign")
-    simulated = campaign.simulate(corpus.settings_from(SETTINGS, "test"))
-    campaign.write(simulated, folder)
+    simulated = simulation.simulate(corpus.settings_from(SETTINGS, "test"))
+    simulation.write(simulated, folder)
     judgments = read_judgments(folder / "judgments-demo.qrels")
     runs = [
         (
             Contributor(run.name, "demo" in run.pools, run.group, run.family),
             read_run(folder / run.path).table,
         )
-        for run in campaign.RUNS
+        for run in simulation.RUNS
     ]
     return folder, judgments, runs, build(judgments, runs)
 
 
-@pytest.mark.parametrize("design", tail.DESIGNS)
+@pytest.mark.parametrize("design", sampling.DESIGNS)
 def test_the_loop(demo, tmp_path, design):
     folder, judgments, runs, (pairs, rankings) = demo
     truth = pairs.grades_of(read_judgments(folder / "truth.qrels"), default=0)
     levels = [1, 2]
 
     # Draw the sheet, as text and as a form.
-    rows = tail.population(pairs, pairs.relevance, 50)
-    frame = tail.stratify(pairs, rows, 150, design)
+    rows = sampling.population(pairs, pairs.relevance, 50)
+    frame = sampling.stratify(pairs, rows, 150, design)
     titles = dict(zip(pairs.query_ids, ["a title"] * len(pairs.query_ids), strict=True))
-    sample, strata = tail.draw(pairs, frame, queries=titles)
+    sample, strata = sampling.draw(pairs, frame, queries=titles)
     sheets.write_sheet(tmp_path / "sample.tsv", sample)
     judging_form.write_form(tmp_path / "sample.html", sample, [0, 1, 2, 3])
 
@@ -57,12 +58,12 @@ def test_the_loop(demo, tmp_path, design):
     drawn = sheets.read_sample(tmp_path / "sample.tsv")
     filled = sheets.read_sheet(tmp_path / "judged.tsv", drawn, [0, 1, 2, 3])
     assert filled["relevance"].tolist() == truth[place].tolist()
-    known = tail.judged_relevant(pairs, pairs.relevance, levels)
-    table = tail.estimate(filled, strata, known, truth=frame.count(truth, levels))
+    known = sampling.judged_relevant(pairs, pairs.relevance, levels)
+    table = sampling.estimate(filled, strata, known, truth=frame.count(truth, levels))
     total = table[table["scope"] == "total"]
     assert (total["low"] <= total["truth"]).all()
     assert (total["truth"] <= total["high"]).all()
-    assert tail.skipped(filled, strata) == []
+    assert sampling.skipped(filled, strata) == []
     found = grades_in(pairs, filled)
     runs_table = by_run(pairs, rankings, pairs.relevance, frame, found, levels)
     estimate = total.set_index("level")["estimate"]
@@ -87,5 +88,5 @@ def test_the_loop(demo, tmp_path, design):
     )
     assert (changed["judged_after"] >= changed["judged_before"]).all()
     # The folded documents are no longer in the tail.
-    assert len(tail.population(new_pairs, after, 50)) == len(rows) - len(sample)
+    assert len(sampling.population(new_pairs, after, 50)) == len(rows) - len(sample)
     assert np.array_equal(new_pairs.relevance, after)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from literal import grades, tables
-from poolaudit import thinning
 from poolaudit.pairs import UNJUDGED
+from poolaudit.sharing import thinning
 from real import trec8
 
 # Two lexical runs and a dense one that is best: it returns three relevant documents that nobody

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from literal import tables
 from poolaudit.errors import AuditError
-from poolaudit.lists import judged_lists
-from poolaudit.policies import evaluate
-from poolaudit.ties import tie_sensitivity
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.policies import evaluate
+from poolaudit.scores.ties import tie_sensitivity
 
 MEASURES = ["nDCG@3", "nDCG", "NCG@2", "AP", "AP(rel=2)", "RR", "P@2", "R@3", "RBP(rel=1)", "Bpref"]
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from literal import tables
-from poolaudit import titlestat
 from poolaudit.errors import AuditError
+from poolaudit.sharing import titlestat
 
 # df: storm 6 (d1 d2 d3 d4 d5 d9), damage 3 (d1 d2 d6); "the" and "of" are dropped as function
 # words, "zeppelin" as a word of no document.

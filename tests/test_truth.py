@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from poolaudit.qrels import truth_of
+from poolaudit.reading.qrels import truth_of
 
 
 def test_the_truth_covers_a_judged_query_without_a_relevant_document():

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from literal import tables
-from poolaudit.bounds import bounds
 from poolaudit.cells import cells
-from poolaudit.comparisons import choose, compare
-from poolaudit.findings import Thresholds
-from poolaudit.flips import flips
-from poolaudit.lists import judged_lists
-from poolaudit.measure_names import levels_of
-from poolaudit.number_verdicts import built_by_assessors
 from poolaudit.pairs import Contributor, Pairs, Rankings
-from poolaudit.policies import coverage, evaluate_policies
-from poolaudit.removal import leave_out_uniques
-from poolaudit.tail import judged_relevant
-from poolaudit.verdicts import Evidence, decide
+from poolaudit.removal.leave_out import leave_out_uniques
+from poolaudit.scores.bounds import bounds
+from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import levels_of
+from poolaudit.scores.policies import coverage, evaluate_policies
+from poolaudit.tail.sampling import judged_relevant
+from poolaudit.verdicts.comparisons import choose, compare
+from poolaudit.verdicts.decisions import Evidence, decide
+from poolaudit.verdicts.findings import Thresholds
+from poolaudit.verdicts.flips import flips
+from poolaudit.verdicts.numbers import built_by_assessors
 from real import dl19_passage
 
 QUERIES = 7

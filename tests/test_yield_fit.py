@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from poolaudit.yield_fit import YieldFit, expect_yield, fit_yield
+from poolaudit.pools.yield_fit import YieldFit, expect_yield, fit_yield
 
 
 def test_fit_recovers_a_curve_that_follows_the_law():

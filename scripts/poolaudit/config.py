@@ -17,7 +17,7 @@ import jsonschema
 import yaml
 
 from poolaudit.errors import AuditError, nearest
-from poolaudit.measure_names import parse_measure
+from poolaudit.scores.measure_names import parse_measure
 
 PROJECT = Path(__file__).resolve().parents[2]
 SCHEMAS = PROJECT / "workflow" / "schemas"

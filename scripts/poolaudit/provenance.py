@@ -15,6 +15,12 @@ from poolaudit.errors import AuditError
 from poolaudit.files import read_json, sha256
 
 LIBRARY = Path(__file__).resolve().parent
+# Where the distribution has another name than the module, or another one does the counting.
+_DISTRIBUTIONS = {
+    "ir_measures": ("ir-measures", "pytrec-eval-terrier"),
+    "vl_convert": ("vl-convert-python",),
+    "yaml": ("PyYAML",),
+}
 
 
 @cache
@@ -33,15 +39,15 @@ def code_of(script: Path) -> dict[str, Any]:
     files, packages, waiting = {}, {}, [script]
     while waiting:
         path = waiting.pop()
-        if path.name in files:
+        root = LIBRARY.parent if path.is_relative_to(LIBRARY) else script.parent
+        name = path.relative_to(root).as_posix()
+        if name in files:
             continue
-        files[path.name] = sha256(path)
+        files[name] = sha256(path)
         for module in _imports(path):
-            top, _, rest = module.partition(".")
-            name = rest.partition(".")[0]
+            top = module.partition(".")[0]
             if top == LIBRARY.name:
-                waiting += [LIBRARY / "__init__.py"]
-                waiting += [p for p in [LIBRARY / f"{name}.py"] if name and p.is_file()]
+                waiting += _files_of(module, LIBRARY.parent)
             elif (script.parent / f"{top}.py").is_file():
                 waiting.append(script.parent / f"{top}.py")
             elif top not in sys.stdlib_module_names:
@@ -49,6 +55,17 @@ def code_of(script: Path) -> dict[str, Any]:
     files, packages = dict(sorted(files.items())), dict(sorted(packages.items()))
     digest = hashlib.sha256(repr((files, packages)).encode()).hexdigest()
     return {"digest": digest, "files": files, "packages": packages}
+
+
+def _files_of(module: str, root: Path) -> list[Path]:
+    """The files that the import of a dotted name runs: each package on the way, and the module."""
+    parts, found = module.split("."), []
+    for n in range(1, len(parts) + 1):
+        stem = root.joinpath(*parts[:n])
+        found += [
+            path for path in (stem / "__init__.py", stem.with_suffix(".py")) if path.is_file()
+        ]
+    return found
 
 
 @cache
@@ -65,11 +82,15 @@ def _imports(path: Path) -> tuple[str, ...]:
 
 @cache
 def _package_version(module: str) -> dict[str, str]:
-    name = {"yaml": "PyYAML"}.get(module, module.replace("_", "-"))
-    try:
-        return {name: version(name)}
-    except PackageNotFoundError:
-        return {}
+    """Versions of the distribution that a top-level module is from, and of those behind it."""
+    names = _DISTRIBUTIONS.get(module, (module.replace("_", "-"),))
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
 def read_digests(inputs: Iterable[str]) -> dict[str, str]:

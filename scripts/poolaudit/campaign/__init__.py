@@ -1,0 +1,1 @@
+"""The demo: a simulated campaign with known truth."""

@@ -1,0 +1,1 @@
+"""Reading: runs, judgments and topics as they come, into tables; every mistake named by line."""

@@ -1,0 +1,1 @@
+"""Removal: the scores if a contributor had never been pooled."""

@@ -1,0 +1,1 @@
+"""The report: the audit as data, as a page and as text."""

@@ -1,0 +1,221 @@
+"""The measures: what they look at, and their values for all lists at once.
+
+A measure looks at a `View`: the judged lists, one judgment set, and whether the unjudged documents
+are still in their places. The formulas are in `formulas`,
+what the names mean in `measure_names`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from poolaudit.scores import formulas
+from poolaudit.scores.formulas import Depth, discounts
+from poolaudit.scores.lists import JudgedLists
+from poolaudit.scores.measure_names import Measure
+
+UNCUT = np.iinfo(np.int64).max
+
+
+class Graded:
+    """The judged lists with the grades of one judgment set.
+
+    Attributes:
+        lists: the judged lists.
+        grades: int16[pairs], the judgment set.
+    """
+
+    def __init__(self, lists: JudgedLists, grades: np.ndarray) -> None:
+        self.lists = lists
+        self.grades = grades
+        self._rows: dict[int, np.ndarray] = {}
+
+    @cached_property
+    def grade(self) -> np.ndarray:
+        """int16[rows]."""
+        return self.grades[self.lists.pair]
+
+    def judged_within(self, depth: int) -> np.ndarray:
+        """int64[lists]: the judged documents among the first `depth` of each list as returned."""
+        counted = running((self.grade >= 0) & (self.lists.rank <= depth))
+        return np.diff(counted[self.lists.offsets])
+
+    def regraded(self, grade: np.ndarray) -> Graded:
+        """The same with other grades in the lists; R, N and the ideal ranking stay as they are."""
+        other = Graded(self.lists, self.grades)
+        other.grade = grade
+        return other
+
+    @cached_property
+    def judged_before(self) -> np.ndarray:
+        """int64[rows + 1]: the number of judged rows before each row, over all lists."""
+        return running(self.grade >= 0)
+
+    @cached_property
+    def pooled_before(self) -> np.ndarray:
+        """int64[rows + 1]: the same with the rows of grade -1: in the pool, not judged."""
+        return running(self.grade >= -1)
+
+    def relevant_rows(self, rel: int) -> np.ndarray:
+        """int64: the rows with grade `rel` or above."""
+        if rel not in self._rows:
+            if rel == 1:
+                self._rows[rel] = np.flatnonzero(self.grade >= 1)
+            else:
+                rows = self.relevant_rows(1)
+                self._rows[rel] = rows[self.grade[rows] >= rel]
+        return self._rows[rel]
+
+    @cached_property
+    def fully_judged(self) -> np.ndarray:
+        """int64[lists]: how many documents at the head of each list are judged without a gap."""
+        gaps = np.flatnonzero(~(self.lists.unbroken & (self.grade >= 0)))
+        starts, stops = self.lists.offsets[:-1], self.lists.offsets[1:]
+        first_gap = np.append(gaps, len(self.lists))[np.searchsorted(gaps, starts)]
+        return np.minimum(first_gap, stops) - starts
+
+    def relevant(self, rel: int) -> np.ndarray:
+        """R, int64[queries]: judged documents with grade `rel` or above, returned or not."""
+        return self._count(self._judged_grades >= rel)
+
+    def nonrelevant(self, rel: int) -> np.ndarray:
+        """N, int64[queries]: judged documents with a grade below `rel`, returned or not."""
+        return self._count((self._judged_grades >= 0) & (self._judged_grades < rel))
+
+    @cached_property
+    def _judged_grades(self) -> np.ndarray:
+        return self.grades[self.lists.judged_pair]
+
+    def _count(self, among: np.ndarray) -> np.ndarray:
+        queries = self.lists.judged_query[among]
+        return np.bincount(queries, minlength=len(self.lists.query_ids))
+
+    def ideal(self, discounted: bool) -> np.ndarray:
+        """float64[queries, 1 + most]: the (discounted) gain of the best ranking to each depth."""
+        positive = self._judged_grades >= 1
+        query, grade = self.lists.judged_query[positive], self._judged_grades[positive]
+        order = np.lexsort((-grade, query))
+        count = np.bincount(query, minlength=len(self.lists.query_ids))
+        place = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(count) - count, count)
+        gain = grade[order].astype(np.float64)
+        if discounted:
+            gain /= discounts(len(place))[place]
+        gains = np.zeros((len(count), 1 + count.max(initial=0)))
+        gains[query, place] = gain
+        return np.cumsum(gains, axis=1)
+
+
+class View:
+    """Where the judged documents stand under a policy.
+
+    Attributes:
+        graded: the judged lists with their grades.
+        condensed: unjudged documents are deleted and the rest move up (trec_eval -J); else they
+            stay, and count as nonrelevant.
+    """
+
+    def __init__(self, graded: Graded, *, condensed: bool) -> None:
+        self.graded = graded
+        self.condensed = condensed
+        self._hits: dict[int, Hits] = {}
+
+    @property
+    def query(self) -> np.ndarray:
+        """int32[lists]: the query of each list."""
+        return self.graded.lists.list_query
+
+    def hits(self, rel: int) -> Hits:
+        """The rows of relevant documents: those with grade `rel` or above."""
+        if rel not in self._hits:
+            self._hits[rel] = self._find_hits(rel)
+        return self._hits[rel]
+
+    def _find_hits(self, rel: int) -> Hits:
+        lists = self.graded.lists
+        row = self.graded.relevant_rows(rel)
+        of = lists.list_of[row]
+        rank = self.judged_above(row, of) + 1 if self.condensed else lists.rank[row]
+        count = np.bincount(of, minlength=lists.n_lists)
+        first = np.cumsum(count) - count
+        return Hits(
+            row=row,
+            of=of,
+            rank=rank,
+            grade=self.graded.grade[row],
+            count=np.arange(1, len(row) + 1) - first[of],
+        )
+
+    def judged_above(self, row: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """int64: the judged documents above each given row in its list."""
+        return self.graded.lists.above(self.graded.judged_before, row, of)
+
+    def pooled_above(self, row: np.ndarray, of: np.ndarray) -> np.ndarray:
+        """int64: those and the documents in the pool that were not judged (grade -1)."""
+        before = self.graded.judged_before if self.condensed else self.graded.pooled_before
+        return self.graded.lists.above(before, row, of)
+
+    def sum(self, hits: Hits, values: np.ndarray) -> np.ndarray:
+        """float64[lists]: the sum over each list, in rank order and in double precision."""
+        return np.bincount(hits.of, values, minlength=self.graded.lists.n_lists)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The rows of relevant documents, in rank order within each list.
+
+    Attributes:
+        row: int64[hits], row number in the judged lists.
+        of: int64[hits], the list.
+        rank: int64[hits], the rank in the view.
+        grade: int16[hits].
+        count: int64[hits], the relevant documents of the list down to this one.
+    """
+
+    row: np.ndarray
+    of: np.ndarray
+    rank: np.ndarray
+    grade: np.ndarray
+    count: np.ndarray
+
+
+def running(values: np.ndarray) -> np.ndarray:
+    """[n + 1]: the sum of the values before each place, and of all; of a mask, the count."""
+    total = np.zeros(len(values) + 1, np.float64 if values.dtype.kind == "f" else np.int64)
+    np.cumsum(values, out=total[1:])
+    return total
+
+
+_FUNCTIONS: dict[str, Callable[[View, Measure, Depth], np.ndarray]] = {
+    "nDCG": formulas.ndcg,
+    "NCG": formulas.ncg,
+    "P": formulas.precision,
+    "R": formulas.recall,
+    "AP": formulas.average_precision,
+    "RR": formulas.reciprocal_rank,
+    "Success": formulas.success,
+    "RBP": formulas.rank_biased_precision,
+    "Bpref": formulas.bpref,
+    "infAP": formulas.inferred_average_precision,
+    "Judged": formulas.judged_share,
+}
+
+
+def compute(view: View, measure: Measure, depth: Depth | None = None) -> np.ndarray:
+    """The values of one of the project's own measures.
+
+    Args:
+        view: the judged lists under one judgment set.
+        measure: a measure with `ours` true.
+        depth: where to stop instead of at the measure's cutoff; one number a list restricts each
+            list to a depth of its own.
+
+    Returns:
+        float64[lists].
+    """
+    if depth is None:
+        depth = measure.cutoff or UNCUT
+    return _FUNCTIONS[measure.base](view, measure, depth)

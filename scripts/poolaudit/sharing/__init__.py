@@ -1,0 +1,1 @@
+"""Sharing: what all contributors have in common, which removal cannot see."""

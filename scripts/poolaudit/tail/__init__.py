@@ -1,0 +1,1 @@
+"""The tail: what the runs returned and nobody judged, sampled, judged, estimated, folded in."""

@@ -1,0 +1,253 @@
+"""The judging sheet: written for assessors, and read back with every mistake they can make.
+
+A sheet is tab-separated text with a header line. Assessors fill in its last column, `relevance`, in
+a text editor, in a spreadsheet, or in the form of `judging_form`. Lines may come back in another
+order; nothing else may change. Reading a sheet never writes to it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from poolaudit.errors import AuditError, nearest
+from poolaudit.files import write_text
+from poolaudit.reading.complaints import Complaints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NEEDED = ("query_id", "doc_id", "stratum", "inclusion_probability", "relevance")
+_FORMULA = re.compile(r"'*[=+\-@]")
+_DEFUSED = re.compile(r"'+[=+\-@]")
+_SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE][+-]?\d+")
+
+
+def defuse(cell: str) -> str:
+    """A cell that no spreadsheet runs: an apostrophe before a leading =, +, - or @.
+
+    Tabs and line ends become blanks. `undo` takes the apostrophe away again.
+    """
+    cell = " ".join(cell.split())
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def undo(cell: str) -> str:
+    """The cell before `defuse`."""
+    return cell[1:] if _DEFUSED.match(cell) else cell
+
+
+def sheet_lines(sample: pd.DataFrame) -> list[str]:
+    """The lines of a sheet, without line ends: the header, then a line for each document.
+
+    Cells are quoted where they hold a quotation mark; `relevance` comes last.
+    """
+    columns = [*sample.columns.drop("relevance"), "relevance"]
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+    writer.writerow(columns)
+    for row in sample[columns].itertuples(index=False):
+        writer.writerow([_cell(value) for value in row])
+    return text.getvalue().splitlines()
+
+
+def _cell(value: object) -> str:
+    import pandas as pd
+
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "" if pd.isna(value) else defuse(str(value))
+
+
+def write_sheet(path: Path | str, sample: pd.DataFrame) -> None:
+    """Write a sample, as `tail.draw` gave it, as a sheet; equal samples give equal bytes."""
+    write_text(path, "\n".join(sheet_lines(sample)) + "\n")
+
+
+def read_sample(path: Path | str) -> pd.DataFrame:
+    """Read a sheet as it was written, before anybody touched it, back into a sample."""
+    import pandas as pd
+
+    header, *rows = csv.reader(Path(path).read_text(encoding="utf-8").splitlines(), delimiter="\t")
+    cells = [[undo(cell) for cell in row] for row in rows]
+    sample = pd.DataFrame(cells, columns=header, dtype=str)
+    return sample.assign(
+        inclusion_probability=sample["inclusion_probability"].astype(float),
+        relevance=pd.array([None] * len(sample), "Int16"),
+    )
+
+
+def read_sheet(
+    path: Path | str, sample: pd.DataFrame, grades: Collection[int] | None = None
+) -> pd.DataFrame:
+    """Read a sheet that assessors filled in, or left some lines of without a grade.
+
+    Args:
+        path: the sheet.
+        sample: what was drawn.
+        grades: the grades that they may give; None: any from 0 up.
+
+    Returns:
+        `sample` with its `relevance` from the sheet, null where no grade was entered.
+
+    Raises:
+        AuditError: another separator; a column missing; lines with another number of cells, with a
+            pair that is not in the sample (ids turned into numbers are recognised), with a pair
+            that an earlier line has, with another stratum or inclusion probability, with a grade
+            that is none of `grades`; documents of the sample that have no line. All of them are
+            gathered first.
+    """
+    import pandas as pd
+
+    path = Path(path)
+    lines = _decode(path.read_bytes()).splitlines()
+    header, rows = _parse(path, lines)
+    place = {name: header.index(name) for name in NEEDED}
+    keys = zip(sample["query_id"], sample["doc_id"], strict=True)
+    drawn = {key: i for i, key in enumerate(keys)}
+    complaints = Complaints(path, "sheet")
+    first_line: dict[int, int] = {}
+    found: list[int | None] = [None] * len(sample)
+
+    for line, cells in rows:
+        if len(cells) != len(header):
+            complaints.add([line], _saying(f"{len(cells)} cells, the header has {len(header)}"))
+            continue
+        cell = {name: undo(cells[i].strip()) for name, i in place.items()}
+        i = drawn.get((cell["query_id"], cell["doc_id"]))
+        if i is None:
+            complaints.add([line], _saying(_stranger(cell, drawn)))
+            continue
+        if i in first_line:
+            complaints.add([line], _saying(f"the same pair as in line {first_line[i]}"))
+            continue
+        first_line[i] = line
+        for wrong in _edited(cell, sample.iloc[i]):
+            complaints.add([line], _saying(wrong))
+        if cell["relevance"]:
+            found[i], wrong = _grade(cell["relevance"], grades)
+            complaints.add([line] if wrong else [], _saying(wrong))
+
+    missing = [key for key, i in drawn.items() if i not in first_line]
+    if missing:
+        some = ", ".join(" ".join(key) for key in missing[:5]) + (", ..." if missing[5:] else "")
+        complaints.add(
+            [len(lines) + 1], _saying(f"{len(missing):,} documents of the sample are gone: {some}")
+        )
+    complaints.raise_any(
+        lambda numbers: {n: lines[n - 1] for n in numbers if n <= len(lines)},
+        what=f"the sheet cannot be used as it is ({complaints.count:,} mistakes)",
+        expected="the lines of the sheet as it was drawn, in any order, with relevance filled in: "
+        + (", ".join(map(str, sorted(grades))) if grades else "0, 1, 2, ...")
+        + " or nothing",
+        todo="mend these lines; the file was only read, and all other lines are kept",
+    )
+    return sample.assign(relevance=pd.array(found, "Int16"))
+
+
+def _saying(reason: str):
+    return lambda _: reason
+
+
+def _decode(content: bytes) -> str:
+    """The text of a file that a spreadsheet may have saved as UTF-16."""
+    is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return content.decode("utf-16" if is_utf16 else "utf-8-sig", "replace")
+
+
+def _parse(path: Path, lines: list[str]) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header, and each further line that is not empty with its number."""
+    if not lines:
+        raise AuditError("the sheet is empty", where=str(path), todo="fill in the sheet as drawn")
+    header = _split(lines[0], "\t")
+    for separator, name in ((",", "commas"), (";", "semicolons")):
+        if len(header) == 1 and len(_split(lines[0], separator)) > 1:
+            raise AuditError(
+                f"the sheet was saved with {name} between its columns",
+                where=f"{path}:1",
+                found=lines[0][:100],
+                expected="tabs between the columns",
+                todo="save it as tab-separated text; nothing in it is lost",
+            )
+    for name in NEEDED:
+        if name not in header:
+            raise AuditError(
+                f"the sheet has no column {name}",
+                where=f"{path}:1",
+                found=", ".join(header),
+                expected=", ".join(NEEDED),
+                todo=nearest(name, header) or "put the header of the drawn sheet back",
+            )
+    numbered = enumerate(lines[1:], start=2)
+    return header, [(n, _split(line, "\t")) for n, line in numbered if line.strip()]
+
+
+def _split(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line], delimiter=separator), [])
+
+
+def _stranger(cell: Mapping[str, str], drawn: Iterable[tuple[str, str]]) -> str:
+    """Why a pair may be unknown."""
+    query, doc = cell["query_id"], cell["doc_id"]
+    said = f"the pair {query} {doc} is not in the sample"
+    converted = [value for value in (query, doc) if _SCIENTIFIC.fullmatch(value)]
+    if converted:
+        return (
+            f"{said}; {converted[0]} is an id that a spreadsheet turned into a number: open the "
+            "sheet again as it was drawn and import its columns as text"
+        )
+    for other_query, other_doc in drawn:
+        same = (_unpadded(query), _unpadded(doc)) == (_unpadded(other_query), _unpadded(other_doc))
+        if same:
+            return f"{said}; a spreadsheet dropped the zeros before {other_query} {other_doc}"
+    return said
+
+
+def _unpadded(text: str) -> str:
+    return text.lstrip("0")
+
+
+def _edited(cell: Mapping[str, str], drawn: pd.Series) -> list[str]:
+    """What the sheet says of the draw of a document that is not so."""
+    wrong = []
+    if cell["stratum"] != drawn["stratum"]:
+        wrong.append(f"the stratum was changed from {drawn['stratum']} to {cell['stratum']}")
+    probability = f"{drawn['inclusion_probability']:.6g}"
+    try:
+        same = abs(float(cell["inclusion_probability"]) / float(probability) - 1) < 1e-5
+    except ValueError:
+        same = False
+    if not same:
+        said = cell["inclusion_probability"]
+        wrong.append(f"the inclusion probability was changed from {probability} to {said}")
+    return wrong
+
+
+def _grade(text: str, grades: Collection[int] | None) -> tuple[int | None, str]:
+    """A grade, or None and what is wrong with it."""
+    if not re.fullmatch(r"\d{1,4}", text):
+        return None, f"the grade {text} is no whole number"
+    if grades is not None and int(text) not in grades:
+        return None, f"the grade {text} is not one of {', '.join(map(str, sorted(grades)))}"
+    return int(text), ""
+
+
+def stored_texts(dataset_id: str, doc_ids: Collection[str]) -> dict[str, str]:
+    """The text of documents from ir_datasets' store, where it is on this machine; else none.
+
+    Nothing is downloaded and no store is built.
+    """
+    import ir_datasets
+
+    dataset = ir_datasets.load(dataset_id)
+    if not dataset.has_docs():
+        return {}
+    store = dataset.docs_store()
+    if not hasattr(store, "built") or not store.built():
+        return {}
+    found = store.get_many(doc_ids)
+    return {doc_id: doc.default_text() for doc_id, doc in found.items()}

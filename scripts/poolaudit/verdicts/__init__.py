@@ -1,0 +1,1 @@
+"""Verdicts: which numbers and orders are ok, need a caveat or are unsafe."""
