@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 
 from job import job
 from poolaudit import pairs
-from poolaudit.files import write_table, write_text
+from poolaudit.files import read_json, write_table, write_text
 from poolaudit.pools import depth_pools
 from poolaudit.scores.measure_names import levels_of
 
@@ -20,8 +20,11 @@ with job(snakemake) as log:
 
     table = depth_pools.contributions(all_pairs, rankings, contributors, params.depths, levels)
     write_table(output.contributions, pa.Table.from_pandas(table, preserve_index=False))
+    nominal = depth_pools.nominal_depth(params.nominal, read_json(snakemake.input.explanation))
+    # A step behind the nominal depth says what a deeper pool would cost.
+    deepest = max(*params.depths, 2 * nominal)
     steps = [
-        depth_pools.found_by_depth(all_pairs, max(params.depths), level).assign(level=level)
+        depth_pools.found_by_depth(all_pairs, deepest, level).assign(level=level)
         for level in levels
     ]
     write_table(output.growth, pa.Table.from_pandas(pd.concat(steps), preserve_index=False))

@@ -11,14 +11,14 @@ import pandas as pd
 import literal
 from poolaudit.cells import cells
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
-from poolaudit.pools.depth_pools import contributions, found_by_depth
+from poolaudit.pools.depth_pools import contributions, found_by_depth, reach
 from poolaudit.pools.explanation import explain
 from poolaudit.pools.routes import pool_routes, routes_of_judgments
 from poolaudit.removal.leave_out import leave_out_uniques
 from poolaudit.report.artifacts import Artifacts
 from poolaudit.report.subject import Subject
 from poolaudit.scores import ledgers
-from poolaudit.scores.bounds import bounds
+from poolaudit.scores.bounds import bounds, residuals_of
 from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.measure_names import levels_of, parse_measures
 from poolaudit.scores.policies import coverage, evaluate, evaluate_policies
@@ -79,6 +79,7 @@ def subject(
     grades = judged["relevance"].to_pandas().value_counts()
     scores = _scores(pairs, rankings, measures, policies, depths if pooled else ())
     pools = _pools(pairs, rankings, contributors, measures, policies, depths) if pooled else {}
+    bands, judged_to = reach(pairs, rankings, contributors, 2)
     removal = pools["removal"] if pooled and len(pools["removal"]) else None
     made = Artifacts(
         source={
@@ -112,6 +113,8 @@ def subject(
         },
         verdicts=_verdicts(pairs, rankings, contributors, measures, policies, scores, removal),
         **scores,
+        bands=bands,
+        judged_to=judged_to,
         **pools,
         **_ledgers(pairs, rankings, measures, policies, official),
         **_tail(pairs, rankings, measures, truth, pooled),
@@ -161,7 +164,11 @@ def _scores(
             "run": lists.runs,
             "query_id": lists.query_ids,
         }
-        values = {"value": np.stack([evaluation.values for evaluation in scored])}
+        left_open = [residuals_of(lists, pairs.grades(d), measures, policy) for d in depths]
+        values = {
+            "value": np.stack([evaluation.values for evaluation in scored]),
+            "residual": np.stack(left_open),
+        }
         evaluations[policy] = cells(axes, values).to_pandas()
     cutoffs = sorted({1, 2} | {m.cutoff for m in parse_measures(measures) if m.cutoff})
     counted = zip(*(coverage(lists, pairs.grades(depth), cutoffs) for depth in depths), strict=True)
@@ -217,7 +224,7 @@ def _pools(
     removal, by_query = leave_out_uniques(
         pairs, rankings, contributors, measures, policies, depths, nominal=2
     )
-    growth = [found_by_depth(pairs, max(depths), level).assign(level=level) for level in levels]
+    growth = [found_by_depth(pairs, max(*depths, 4), level).assign(level=level) for level in levels]
     figures, summary = probe(
         *(pairs, rankings, contributors),
         measures=measures,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from literal import tables
 from poolaudit.pairs import Contributor, Pairs, Rankings, build
 from poolaudit.reading.runs import read_run
-from poolaudit.scores.bounds import bounds, residuals
+from poolaudit.scores.bounds import bounds, residuals, residuals_of
 from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.policies import evaluate
 from real import read_qrels
@@ -229,6 +229,13 @@ def residual(measure: str, qrels: str, ranking: str, policy: str = "nonrelevant"
 def test_the_residual_is_the_tail_and_the_weight_of_the_unjudged_documents():
     assert residual("RBP(p=0.5,rel=1)", "a=1 b=0", "a b") == 0.5**2
     assert residual("RBP(p=0.5,rel=1)", "a=1 b=0", "a x b") == 0.5**3 + 0.5 * 0.5
+
+
+def test_only_rbp_has_a_residual():
+    pairs, rankings = tables("q: a=1 b=0", {"A": "q: a b"})
+    lists, measures = judged_lists(pairs, rankings), ["AP", "RBP(p=0.5,rel=1)"]
+    found = residuals_of(lists, pairs.grades(), measures, "nonrelevant")
+    assert np.isnan(found[0]).all() and found[1].tolist() == [[0.25]]
 
 
 def test_a_restricted_list_leaves_all_below_the_restriction_open():

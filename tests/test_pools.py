@@ -122,10 +122,11 @@ def test_the_trade_adds_up_what_each_depth_costs_and_finds(tables):
     assert trade["share"].tolist()[0] == pytest.approx(2 / 3) and np.isnan(trade["share"][1])
 
 
-def test_doubling_costs_the_pairs_that_have_no_grade_yet(tables):
+def test_a_deeper_pool_costs_the_pairs_that_have_no_grade_yet(tables):
     pairs, _ = tables
-    assert depth_pools.cost_of_doubling(pairs, 1) == 0  # depth 2 adds nothing
-    assert depth_pools.cost_of_doubling(pairs, 2) == 1  # depth 4 adds c, judged already, and d
+    trade = depth_pools.found_by_depth(pairs, 4)
+    # Depth 2 adds nothing; depth 4 adds c, judged already, and d.
+    assert (trade["new_pairs"] - trade["new_judged"]).tolist() == [0, 0, 1, 0]
 
 
 def test_coverage_of_a_new_run_beside_that_of_a_pooled_run_left_out(tables):
@@ -158,7 +159,8 @@ def test_trec8_depth_100_is_all_that_was_judged(real_data):
     assert (
         depth_pools.unjudged(pairs, 100).empty and len(depth_pools.unjudged(pairs, 200)) == 77_874
     )
-    assert depth_pools.cost_of_doubling(pairs, 100) == 77_874
+    deeper = depth_pools.found_by_depth(pairs, 200).query("depth > 100")
+    assert (deeper["new_pairs"] - deeper["new_judged"]).sum() == 77_874
 
 
 @pytest.mark.real

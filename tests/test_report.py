@@ -49,7 +49,9 @@ def test_runs_are_listed_best_first_with_shared_ranks(audit):
 
 def test_every_policy_stands_side_by_side(audit):
     late = {
-        policy: of(audit, "late")["values"][policy]["P@1"]
+        policy: {
+            k: v for k, v in of(audit, "late")["values"][policy]["P@1"].items() if v is not None
+        }
         for policy in ("nonrelevant", "condense", "restrict")
     }
     assert late == {
@@ -58,6 +60,14 @@ def test_every_policy_stands_side_by_side(audit):
         # q2 begins with an unjudged document and has no value.
         "restrict": {"mean": 1.0, "queries": 1, "mean_over_answered": 1.0, "answered": 1},
     }
+
+
+def test_rbp_stands_with_what_it_leaves_open():
+    audit = summarise(audited.subject(measures=["RBP(p=0.5,rel=1)"]))
+    value = of(audit, "late")["values"]["nonrelevant"]["RBP(p=0.5,rel=1)"]
+    # d1 x2 d3 and x3 e1: 1/2 + 1/8 and 1/4; open the unjudged ones and the tails.
+    assert value["mean"] == (5 / 8 + 1 / 4) / 2
+    assert value["residual"] == ((1 / 4 + 1 / 8) + (1 / 2 + 1 / 4)) / 2
 
 
 def test_the_unjudged_share_counts_what_was_returned(audit):
@@ -99,14 +109,26 @@ def test_leaving_a_run_out_takes_what_it_alone_brought(audit):
 def test_removal_is_summed_up_over_pooled_runs(audit):
     by_run = next(k for k in audit["removal"]["kinds"] if k["measure"] == "P@1")
     assert by_run["kind"] == "run"
-    assert by_run["mean"] == by_run["mean_absolute"] == 0.75
+    assert by_run["mean_relative"] == by_run["mean_absolute"] == 0.75
     assert (by_run["largest"], by_run["largest_run"]) == (1.0, "beta")
 
 
 def test_each_depth_has_its_cost_and_its_find(audit):
     steps = audit["depth"]["steps"]
-    assert [(s["pooled"], s["judged"], s["relevant"]) for s in steps] == [(4, 4, 3), (5, 5, 3)]
-    assert [(s["new_pairs"], s["new_relevant"]) for s in steps] == [(4, 3), (1, 0)]
+    costs = [(s["pooled"], s["judged"], s["relevant"]) for s in steps]
+    assert costs == [(4, 4, 3), (5, 5, 3), (6, 5, 3), (6, 5, 3)]
+    assert [(s["new_pairs"], s["new_relevant"]) for s in steps[:2]] == [(4, 3), (1, 0)]
+    # Twice the depth would add beta's third document for q1, x1, which nobody judged.
+    assert audit["depth"]["to_judge_for_twice_the_depth"] == 1
+
+
+def test_the_reach_of_the_judgments_stands_by_band_and_place(audit):
+    (outside, inside) = audit["reach"]["bands"]
+    # Of ten documents of alpha and beta x1 is unjudged; d1 is alpha's own, d3 is beta's.
+    assert (inside["share"], inside["share_without"]) == (9 / 10, 7 / 10)
+    assert (outside["pooled"], outside["share"]) == (False, 3 / 5)
+    # late: d1, then x2; x3 first.
+    assert of(audit, "late")["fully_judged_to"] == 1 / 2
 
 
 def test_judged_shares_stand_by_cutoff_depth_and_place(audit):

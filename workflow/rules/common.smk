@@ -157,6 +157,8 @@ def artifact_names():
         "pairs": "pairs.parquet",
         "evaluations": [f"evaluation/{policy}.parquet" for policy in SETTINGS["policies"]],
         "coverage": "coverage.parquet",
+        "bands": "coverage-bands.parquet",
+        "judged_to": "judged-to.parquet",
         "bounds": "bounds.parquet",
         "ties": "ties.parquet",
         "ties_crossed": "ties-crossed.parquet",

@@ -30,8 +30,11 @@ rule measure_coverage:
     input:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
+        explanation="results/{collection}/explanation.json",
     output:
         coverage="results/{collection}/coverage.parquet",
+        bands="results/{collection}/coverage-bands.parquet",
+        judged_to="results/{collection}/judged-to.parquet",
         trace="results/{collection}/trace/measure_coverage.json",
     log:
         "results/{collection}/logs/measure_coverage.log",
@@ -40,7 +43,9 @@ rule measure_coverage:
     conda:
         "../../environment.yml"
     params:
+        contributors=contributors(),
         measures=SETTINGS["measures"],
+        nominal=SETTINGS["pool"].get("depth"),
         depths=DEPTHS,
         bounds_depth=SETTINGS["bounds"]["depth"],
         code=code_of("measure_coverage"),

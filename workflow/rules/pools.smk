@@ -8,6 +8,7 @@ rule build_pools:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
         topics="results/{collection}/topics.parquet",
+        explanation="results/{collection}/explanation.json",
     output:
         contributions="results/{collection}/pools.parquet",
         growth="results/{collection}/pools/growth.parquet",
@@ -23,6 +24,7 @@ rule build_pools:
     params:
         contributors=contributors(),
         depths=DEPTHS,
+        nominal=SETTINGS["pool"].get("depth"),
         measures=SETTINGS["measures"],
         code=code_of("build_pools"),
     script:

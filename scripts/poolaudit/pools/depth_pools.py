@@ -234,12 +234,6 @@ def found_by_depth(pairs: Pairs, deepest: int, level: int = 1) -> pd.DataFrame:
     return table
 
 
-def cost_of_doubling(pairs: Pairs, depth: int) -> int:
-    """How many pairs a pool twice as deep would add to those that have a grade already."""
-    deeper = pairs.in_pool(2 * depth) & ~pairs.in_pool(depth)
-    return int((deeper & (pairs.relevance < 0)).sum())
-
-
 def coverage_by_band(
     pairs: Pairs,
     rankings: Rankings,
@@ -321,6 +315,24 @@ def fully_judged_to(
     ).sort_values(["run", "query_id"], ignore_index=True)
 
 
+def reach(
+    pairs: Pairs, rankings: Rankings, contributors: Sequence[Contributor], depth: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """`coverage_by_band` and `fully_judged_to`, without a run's own documents and its group's.
+
+    Returns:
+        The two tables, with a column `without`: run, and group where groups are known.
+    """
+    kinds = [kind for kind in ("run", "group") if kind in pairs.holders] or ["run"]
+    bands, judged_to = (
+        pd.concat(
+            count(pairs, rankings, contributors, depth, kind).assign(without=kind) for kind in kinds
+        )
+        for count in (coverage_by_band, fully_judged_to)
+    )
+    return bands, judged_to
+
+
 def _own(
     pairs: Pairs,
     rankings: Rankings,
@@ -329,6 +341,8 @@ def _own(
     kind: str,
 ) -> np.ndarray:
     """bool[rows]: only the contributor of the row's run put the pair into the pool."""
+    if kind not in pairs.holders:  # nothing was pooled
+        return np.zeros(len(rankings), bool)
     holders = pairs.holders[kind]
     position = {name: i for i, name in enumerate(holders.names)}
     # Not -1, which stands for "nobody" among the holders.

@@ -186,7 +186,8 @@ def summarise(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
         by: further columns to tell runs apart by, such as `type`.
 
     Returns:
-        One row for each kind, measure, policy, depth and value of `by`: runs; three means of the
+        One row for each kind, measure, policy, depth and value of `by`: contributors that have a
+        pooled run; runs, a run counted once for each contributor that it lost; three means of the
         relative changes, which need not be close: mean_relative (signed), mean_absolute and
         ratio_of_sums (sum of changes over sum of scores); largest (by size, signed), largest_run
         and largest_left_out; deep_mean and deep_largest on the ten queries with the most relevant
@@ -205,6 +206,7 @@ def _summary(group: pd.DataFrame) -> dict[str, object]:
     at = relative.abs().idxmax() if relative.notna().any() else None
     correlations = [column for column in ("tau", "tau_ap") if column in group]
     return {
+        "contributors": group["left_out"].nunique(),
         "runs": len(group),
         "mean_relative": relative.mean(),
         "mean_absolute": relative.abs().mean(),

@@ -26,6 +26,7 @@ class Artifacts:
         pairs: query_id and relevance of every pair; NaN where unjudged.
         evaluations: evaluation/<policy>.parquet, by policy.
         coverage, bounds: the tables of these names.
+        bands, judged_to: coverage-bands.parquet and judged-to.parquet.
         ties, ties_crossed, queries, means: the tables of these names.
         labels, explanation, verdicts, provenance: the records of these names.
         contributions, growth: pools.parquet and pools/growth.parquet; None without pooled runs, and
@@ -45,6 +46,8 @@ class Artifacts:
     pairs: pd.DataFrame
     evaluations: dict[str, pd.DataFrame]
     coverage: pd.DataFrame
+    bands: pd.DataFrame
+    judged_to: pd.DataFrame
     bounds: pd.DataFrame
     ties: pd.DataFrame
     ties_crossed: pd.DataFrame

@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from poolaudit.pools.depth_pools import nominal_depth
 from poolaudit.pools.yield_fit import expect_yield
-from poolaudit.removal.leave_out import CANNOT_SEE
+from poolaudit.removal.leave_out import CANNOT_SEE, summarise
 from poolaudit.report.subject import Subject, number, primary_removal, records, share
 from poolaudit.scores.rank_correlation import competition_ranks, kendall_tau, tau_ap
 from poolaudit.tail.calibration import proportional
 
 KINDS = ("run", "group", "family", "type", "route")
+SUMMARY = (
+    *("kind", "measure", "contributors", "runs", "mean_relative", "mean_absolute"),
+    *("ratio_of_sums", "largest", "largest_run", "largest_left_out", "deep_mean", "deep_largest"),
+    *("tau", "tau_ap"),
+)
 ESTIMATE = (
     *("tail", "level", "population", "sampled", "judged", "relevant", "estimate", "low", "high"),
     *("truth", "judged_relevant", "completeness", "completeness_low", "completeness_high"),
@@ -29,9 +35,11 @@ def depth(subject: Subject) -> dict[str, Any] | None:
     growth = growth[growth["level"] == subject.level]
     depths = subject.settings["pool"]["depths"]
     scores = subject.primary_means
-    nominal = nominal_depth(subject)
+    nominal = nominal_depth(subject.settings["pool"].get("depth"), subject.made.explanation)
+    deeper = growth[growth["depth"].between(nominal + 1, 2 * nominal)]
     return {
         "nominal": nominal,
+        "to_judge_for_twice_the_depth": int((deeper["new_pairs"] - deeper["new_judged"]).sum()),
         "forecast": expect_yield(growth.loc[growth["depth"] <= nominal, "new_relevant"].tolist()),
         "steps": [
             {
@@ -54,12 +62,6 @@ def depth(subject: Subject) -> dict[str, Any] | None:
         "order": _order_by_depth(subject),
         "coverage": _coverage_by_depth(subject),
     }
-
-
-def nominal_depth(subject: Subject) -> int:
-    """The depth that was judged: what the settings say, else what explains the judgments best."""
-    depths = subject.settings["pool"]
-    return depths.get("depth") or subject.made.explanation["depth"] or max(depths["depths"])
 
 
 def _order_by_depth(subject: Subject) -> list[dict[str, Any]]:
@@ -104,6 +106,43 @@ def _coverage_by_depth(subject: Subject) -> list[dict[str, Any]]:
     ]
 
 
+def reach(subject: Subject) -> dict[str, Any]:
+    """How far down the judgments reach in runs of the pool, with and without their own documents.
+
+    A run outside the pool is best set beside pooled runs without what they alone, or their group
+    alone, put into the pool.
+    """
+    bands = subject.made.bands
+    sums = bands.groupby(["without", "pooled", "first_rank", "last_rank"], observed=True)[
+        ["returned", "judged", "judged_without"]
+    ].sum()
+    depths = subject.made.judged_to
+    means = depths.groupby(["without", "pooled"], observed=True)[["judged_to", "judged_to_without"]]
+    return {
+        "bands": [
+            {
+                "without": without,
+                "pooled": bool(pooled),
+                "first_rank": int(first),
+                "last_rank": int(last),
+                "share": share(row["judged"], row["returned"]),
+                "share_without": share(row["judged_without"], row["returned"]),
+            }
+            for (without, pooled, first, last), row in sums.iterrows()
+            if row["returned"]
+        ],
+        "fully_judged_to": [
+            {
+                "without": without,
+                "pooled": bool(pooled),
+                "mean": number(row["judged_to"]),
+                "mean_without": number(row["judged_to_without"]),
+            }
+            for (without, pooled), row in means.mean().iterrows()
+        ],
+    }
+
+
 def removal(subject: Subject) -> dict[str, Any] | None:
     """What leaving contributors out does to their own scores."""
     if subject.made.removal is None:
@@ -113,6 +152,11 @@ def removal(subject: Subject) -> dict[str, Any] | None:
     primary = primary_removal(subject)
     if table.empty:
         return {"cannot_see": CANNOT_SEE, "kinds": [], "contributors": []}
+    found = summarise(whole)
+
+    def place(row: dict[str, Any]) -> tuple[int, int]:
+        return subject.measures.index(row["measure"]), KINDS.index(row["kind"])
+
     columns = [
         *("kind", "left_out", "run", "pooled", "score", "score_without", "change"),
         *("relative_change", "change_low", "change_high", "queries_changed", "deep_relative"),
@@ -120,34 +164,8 @@ def removal(subject: Subject) -> dict[str, Any] | None:
     ]
     return {
         "cannot_see": CANNOT_SEE,
-        "kinds": [
-            _of_kind(whole[(whole["kind"] == kind) & (whole["measure"] == measure)], kind, measure)
-            for measure in subject.measures
-            for kind in KINDS
-            if (whole["kind"] == kind).any()
-        ],
+        "kinds": sorted(records(found[list(SUMMARY)]), key=place),
         "contributors": records(primary[columns]),
-    }
-
-
-def _of_kind(table: pd.DataFrame, kind: str, measure: str) -> dict[str, Any]:
-    """The removals of one kind and measure in a few numbers; means and largest over pooled runs."""
-    pooled = table[table["pooled"]]
-    relative = pooled["relative_change"].astype(float)
-    at = relative.abs().idxmax() if relative.notna().any() else None
-    deep = pooled["deep_relative"].astype(float)
-    return {
-        "kind": kind,
-        "measure": measure,
-        "contributors": int(table["left_out"].nunique()),
-        "mean": number(relative.mean()),
-        "mean_absolute": number(relative.abs().mean()),
-        "largest": None if at is None else number(relative[at]),
-        "largest_run": None if at is None else str(pooled["run"][at]),
-        "largest_left_out": None if at is None else str(pooled["left_out"][at]),
-        "deep_mean": number(deep.mean()),
-        "deep_largest": number(deep[deep.abs().idxmax()]) if deep.notna().any() else None,
-        "lowest_tau": number(table["tau"].astype(float).min()),
     }
 
 

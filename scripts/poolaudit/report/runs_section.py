@@ -25,10 +25,12 @@ from poolaudit.scores.resampling import mean_intervals
 def runs(subject: Subject) -> list[dict[str, Any]]:
     """One entry a run, the best by the primary measure first."""
     values: dict[str, dict[str, dict[str, Any]]] = {}
+    residuals = _residuals(subject)
     for row in subject.made.means.itertuples():
         of_policy = values.setdefault(row.run, {}).setdefault(row.policy, {})
         of_policy[row.measure] = {
             "mean": number(row.mean_unanswered_as_0),
+            "residual": residuals.get((row.policy, row.measure, row.run)),
             "queries": int(row.queries),
             "mean_over_answered": number(row.mean_over_answered),
             "answered": int(row.answered),
@@ -36,6 +38,7 @@ def runs(subject: Subject) -> list[dict[str, Any]]:
     coverage, bounds = _coverage_of_runs(subject), _bounds_of_runs(subject)
     losses, sparse = _own_losses(subject), _sparse_scores(subject)
     notes, intervals, ties = _notes(subject), _intervals(subject), _ties(subject)
+    reach = _fully_judged_to(subject)
     verdicts = {
         n["run"]: n["verdict"]
         for n in subject.made.verdicts["numbers"]
@@ -51,6 +54,7 @@ def runs(subject: Subject) -> list[dict[str, Any]]:
             "value": number(scores[c["run"]]),
             "interval": intervals[c["run"]],
             **coverage[c["run"]],
+            "fully_judged_to": reach[c["run"]],
             "values": values[c["run"]],
             "bounds": bounds.get(c["run"], {}),
             "ties": ties[c["run"]],
@@ -61,6 +65,16 @@ def runs(subject: Subject) -> list[dict[str, Any]]:
         for c in subject.contributors
     ]
     return sorted(entries, key=lambda entry: entry["rank"] or len(entries) + 1)
+
+
+def _residuals(subject: Subject) -> dict[tuple[str, str, str], float]:
+    """By policy, measure and run what RBP leaves open, mean over queries."""
+    found: dict[tuple[str, str, str], float] = {}
+    for policy, table in subject.made.evaluations.items():
+        table = table[table["depth"].isna() & table["residual"].notna()]
+        means = table.groupby(["measure", "run"], observed=True)["residual"].mean()
+        found |= {(policy, str(m), str(run)): float(value) for (m, run), value in means.items()}
+    return found
 
 
 def _intervals(subject: Subject) -> dict[str, list[float | None]]:
@@ -85,6 +99,13 @@ def _coverage_of_runs(subject: Subject) -> dict[str, dict[str, Any]]:
         entry = found.setdefault(str(run), {"unanswered": int(unanswered[run]), "unjudged": {}})
         entry["unjudged"][str(cutoff)] = share(row["unjudged"], row["retrieved"])
     return found
+
+
+def _fully_judged_to(subject: Subject) -> dict[str, float]:
+    """For each run the mean over its queries of the documents above the first unjudged one."""
+    table = subject.made.judged_to
+    table = table[table["without"] == "run"]
+    return table.groupby(table["run"].astype(str))["judged_to"].mean().to_dict()
 
 
 def _bounds_of_runs(subject: Subject) -> dict[str, dict[str, dict[str, float | None]]]:

@@ -27,6 +27,7 @@ def summarise(subject: Subject) -> dict[str, Any]:
         "verdicts": subject.made.verdicts,
         "runs": runs,
         "depth": pool_section.depth(subject),
+        "reach": pool_section.reach(subject),
         "removal": pool_section.removal(subject),
         "sharing": pool_section.sharing(subject),
         "tail": pool_section.tail(subject),

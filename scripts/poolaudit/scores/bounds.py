@@ -17,7 +17,7 @@ attached to them, and over a deep population they say little.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -208,3 +208,16 @@ def residuals(
         depth = restricted_depth(view, depth, common=policy == "restrict-common")
     weight = compute(view, replace(measure, rel=1), depth)
     return lists.spread(np.maximum(1 - weight, 0), missing=1)
+
+
+def residuals_of(
+    lists: JudgedLists, grades: np.ndarray, measures: Sequence[str], policy: str
+) -> np.ndarray:
+    """float64[measures, runs, queries]: `residuals` of each RBP; NaN for other measures."""
+    none = np.full((len(lists.runs), len(lists.query_ids)), np.nan)
+    return np.stack(
+        [
+            residuals(lists, grades, measure, policy) if measure.base == "RBP" else none
+            for measure in parse_measures(measures)
+        ]
+    )
