@@ -8,7 +8,7 @@ from poolaudit import pairs
 from poolaudit.files import read_json, write_json, write_table
 from poolaudit.scores import ledgers
 from poolaudit.scores.lists import judged_lists
-from poolaudit.scores.measure_names import levels_of
+from poolaudit.scores.measure_names import parse_measure
 from poolaudit.scores.policies import evaluate_policies
 
 with job(snakemake) as log:
@@ -22,7 +22,7 @@ with job(snakemake) as log:
     write_json(output.labels, {"measures": levels, "warnings": warnings, "official": official})
 
     topics = pq.read_table(snakemake.input.topics)["query_id"].to_pylist()
-    level = max(levels_of(params.measures))
+    level = parse_measure(params.primary["measure"]).rel or 1
     write_table(output.queries, ledgers.topic_ledger(lists, grades, topics, rel=level))
 
     scores = evaluate_policies(lists, grades, params.measures, params.policies)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -130,10 +131,7 @@ def subject(
         "tail": {"beyond": 1, "depth": 3, "design": "total"},
         "assessors": "not stated",
     }
-    rows = [
-        {"run": c.run, "pooled": c.pooled, "group": c.group, "family": c.family, "type": c.type}
-        for c in contributors
-    ]
+    rows = [asdict(c) for c in contributors]
     return Subject("small", title, settings, rows, made)
 
 

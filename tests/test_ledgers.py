@@ -11,7 +11,6 @@ from poolaudit.scores.ledgers import (
     label_ledger,
     label_warnings,
     rr_over_sparse_labels,
-    subtask_label,
     topic_ledger,
 )
 from poolaudit.scores.lists import judged_lists
@@ -200,14 +199,6 @@ def test_a_run_without_answers_has_no_mean_over_answered_queries():
     lists = judged_lists(pairs, rankings)
     row = both_means(evaluate(lists, pairs.grades(), ["RR"]), lists).to_pylist()[0]
     assert (row["mean_unanswered_as_0"], row["mean_over_answered"]) == (0, None)
-
-
-def test_comparisons_of_reranking_and_full_ranking_are_labelled():
-    tasks = {"A": "rerank", "B": "fullrank", "C": "rerank", "D": None}
-    assert subtask_label(tasks, "A", "C") == "within rerank"
-    assert subtask_label(tasks, "A", "B") == "across fullrank and rerank"
-    assert subtask_label(tasks, "A", "D") == "subtask not stated"
-    assert subtask_label(tasks, "A", "E") == "subtask not stated"
 
 
 @pytest.mark.real

@@ -19,7 +19,6 @@ from poolaudit.scores.policies import (
     difference,
     evaluate,
     evaluate_policies,
-    has_relevant,
     means,
     n_values,
 )
@@ -165,7 +164,6 @@ def test_the_queries_averaged_over_are_those_of_the_full_judgments():
     evaluation = evaluate(LISTS, reduced, ["AP"])
     assert evaluation.values[0].tolist() == [[1, 0, 0], [1 / 3, 0, 0]]
     assert means(evaluation)[0].tolist() == pytest.approx([1 / 3, 1 / 9])
-    assert has_relevant(LISTS, reduced).tolist() == [True, False, False]
 
 
 def test_means_are_over_the_queries_that_have_a_value():

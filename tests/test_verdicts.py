@@ -23,6 +23,7 @@ from poolaudit.verdicts.decisions import Evidence, decide
 from poolaudit.verdicts.findings import Thresholds
 from poolaudit.verdicts.flips import flips
 from poolaudit.verdicts.numbers import built_by_assessors
+from poolaudit.verdicts.orders import subtask_label
 from real import dl19_passage
 
 QUERIES = 7
@@ -425,3 +426,11 @@ def test_later_runs_on_the_pool_of_dl_2019(real_data):
         "tct-colbert-hnp-fp16",
     }
     assert not any(order["verdict"] == "unsafe" for order in orders.values())
+
+
+def test_comparisons_of_reranking_and_full_ranking_are_labelled():
+    tasks = {"A": "rerank", "B": "fullrank", "C": "rerank", "D": None}
+    assert subtask_label(tasks, "A", "C") == "within rerank"
+    assert subtask_label(tasks, "A", "B") == "across fullrank and rerank"
+    assert subtask_label(tasks, "A", "D") == "subtask not stated"
+    assert subtask_label(tasks, "A", "E") == "subtask not stated"

@@ -40,6 +40,7 @@ class Contributor:
         run: its name.
         pooled: whether its top documents were put into the judgment pool.
         group, family, type: who made it, what kind of system, manual or automatic; None if unknown.
+        subtask: whether it reranked a given list ("rerank") or searched all ("fullrank"), say.
     """
 
     run: str
@@ -47,6 +48,7 @@ class Contributor:
     group: str | None = None
     family: str | None = None
     type: str | None = None
+    subtask: str | None = None
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ def contributors():
             "group": row.group,
             "family": row.family,
             "type": row.type,
+            "subtask": row.subtask,
         }
         for row in AUDIT.rows
     ]

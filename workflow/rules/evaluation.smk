@@ -138,6 +138,7 @@ rule keep_ledgers:
     params:
         measures=SETTINGS["measures"],
         policies=SETTINGS["policies"],
+        primary=SETTINGS["primary"],
         code=code_of("keep_ledgers"),
     script:
         "../../scripts/keep_ledgers.py"

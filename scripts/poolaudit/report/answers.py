@@ -117,8 +117,8 @@ def _safe(audit: Mapping[str, Any]) -> Iterator[str]:
     if widths:
         widest = max(widths, key=widths.__getitem__)
         yield (
-            f"Judging the rest could move {measure} of {widest} most: anywhere from "
-            f"{ends[widest]['low']:.4f} to {ends[widest]['high']:.4f}."
+            f"Judging the rest of the first {cutoff} could move {measure} of {widest} most: "
+            f"anywhere from {ends[widest]['low']:.4f} to {ends[widest]['high']:.4f}."
         )
 
 
@@ -142,7 +142,11 @@ def _better(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{sum(map(_can_turn, claimed)) or 'none'} of them with such a difference."
         )
     else:
-        yield "However the rest is judged, no order turns around."
+        reach = audit["verdicts"]["pairs"][0]["figures"]["open_to"]
+        yield (
+            f"However the first {reach} documents of the audited runs are judged, no order turns "
+            "around."
+        )
 
 
 def _can_turn(pair: Mapping[str, Any]) -> bool:
@@ -175,11 +179,26 @@ def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
             f"{listed(deeper)} look{s} deeper than the pool's {nominal}, and so measure{s} the "
             "pool as well as the run."
         )
+    further = depth["to_judge_for_twice_the_depth"]
+    yield f"One twice as deep would take {counted(further, 'more judgment', 'more judgments')}."
+    yield from _reached(audit)
     row = next(r for r in depth["order"] if r["measure"] == primary["measure"])
     if row["tau"] is not None:
         yield (
             f"The pool cut to depth {row['depth']} orders the runs by {primary['measure']} as all "
             f"the judgments do with Kendall's tau {row['tau']:.2f}."
+        )
+
+
+def _reached(audit: Mapping[str, Any]) -> Iterator[str]:
+    """How far down new runs are judged, beside pooled ones without their group's documents."""
+    means = {(r["pooled"], r["without"]): r for r in audit["reach"]["fully_judged_to"]}
+    new, old = means.get((False, "run")), means.get((True, "group"), means.get((True, "run")))
+    if new and old:
+        yield (
+            f"Runs outside the pool are fully judged to rank {new['mean']:.1f} on average; pooled "
+            f"ones, without what only their {old['without']} brought, to rank "
+            f"{old['mean_without']:.1f}."
         )
 
 
@@ -261,11 +280,11 @@ def _origin(audit: Mapping[str, Any]) -> Iterator[str]:
         f"{counted(collection['queries'], 'query', 'queries')}, from {source}."
     )
     yield f"Assessors: {collection['assessors']}."
-    if found["depth"]:
-        n_runs = len(found["contributed"]) + len(found["undecided"])
+    if found["depth"] and found["contributed"]:
         yield (
-            f"A pool of depth {found['depth']} of {counted(n_runs, 'audited run', 'audited runs')} "
-            f"explains "
+            f"A pool of depth {found['depth']} of "
+            f"{counted(len(found['contributed']), 'audited run', 'audited runs')} "
+            f"{'explains' if collection['pooled_runs'] else 'would explain'} "
             f"{found['explained']:,} of them; {found['judged_not_pooled']:,} came by "
             "another route."
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from poolaudit.pools.depth_pools import nominal_depth
+from poolaudit.pools.depth_pools import WHOLE_POOL, nominal_depth
 from poolaudit.pools.yield_fit import expect_yield
 from poolaudit.removal.leave_out import CANNOT_SEE, summarise
 from poolaudit.report.subject import Subject, number, primary_removal, records, share
@@ -67,6 +67,7 @@ def depth(subject: Subject) -> dict[str, Any] | None:
 def _order_by_depth(subject: Subject) -> list[dict[str, Any]]:
     """For each measure and depth: how far the runs are in the order of all judgments."""
     table = subject.means[subject.means["policy"] == subject.policy]
+    empty = _without_relevant(subject)
     rows = []
     for measure in subject.measures:
         wide = table[table["measure"] == measure].pivot(index="run", columns="depth", values="mean")
@@ -83,9 +84,17 @@ def _order_by_depth(subject: Subject) -> list[dict[str, Any]]:
                     "tau_ap": number(tau_ap(whole, cut)),
                     "largest_move": None if np.isnan(moved).all() else int(np.nanmax(moved)),
                     "mean_change": number(np.nanmean(cut - whole)),
+                    "queries_without_relevant": int(empty[depth]),
                 }
             )
     return rows
+
+
+def _without_relevant(subject: Subject) -> pd.Series:
+    """How many queries each depth leaves without a relevant document; they score 0."""
+    table = subject.made.contributions
+    pool = table[(table["kind"] == WHOLE_POOL) & (table["level"] == subject.level)]
+    return (pool["relevant"] == 0).groupby(pool["depth"]).sum()
 
 
 def _coverage_by_depth(subject: Subject) -> list[dict[str, Any]]:

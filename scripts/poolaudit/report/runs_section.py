@@ -48,7 +48,7 @@ def runs(subject: Subject) -> list[dict[str, Any]]:
     ranks = dict(zip(scores.index, competition_ranks(scores.to_numpy()), strict=True))
     entries = [
         {
-            **{key: c[key] for key in ("run", "pooled", "group", "family", "type")},
+            **{key: c[key] for key in ("run", "pooled", "group", "family", "type", "subtask")},
             "rank": None if math.isnan(ranks[c["run"]]) else int(ranks[c["run"]]),
             "verdict": verdicts[c["run"]],
             "value": number(scores[c["run"]]),

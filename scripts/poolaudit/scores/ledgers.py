@@ -314,23 +314,3 @@ def both_means(evaluation: Evaluation, lists: JudgedLists) -> pa.Table:
         "answered": n_values(over_answered).ravel(),
     }
     return pa.table({name: pa.array(values, from_pandas=True) for name, values in columns.items()})
-
-
-def subtask_label(subtasks: Mapping[str, str | None], run: str, other: str) -> str:
-    """Whether two runs did the same task, for print beside their comparison.
-
-    Args:
-        subtasks: the run sheet's `subtask` of each run, such as "rerank" or "fullrank".
-        run, other: the two runs.
-
-    Returns:
-        "within rerank", "across fullrank and rerank", or "subtask not stated". Runs that reranked
-        one given list share its documents, and cannot find what it lacks: a difference across the
-        two is one of tasks too.
-    """
-    tasks = [subtasks.get(name) for name in (run, other)]
-    if None in tasks:
-        return "subtask not stated"
-    if tasks[0] == tasks[1]:
-        return f"within {tasks[0]}"
-    return "across " + " and ".join(sorted(tasks))

@@ -221,14 +221,6 @@ def answered(lists: JudgedLists) -> np.ndarray:
     return lists.spread(np.ones(lists.n_lists, bool))
 
 
-def has_relevant(lists: JudgedLists, grades: np.ndarray, rel: int = 1) -> np.ndarray:
-    """bool[queries]: the judgment set holds a document of grade `rel` or above.
-
-    Queries without one score 0 under every measure of relevant documents; count them beside means.
-    """
-    return Graded(lists, grades).relevant(rel) > 0
-
-
 def difference(evaluation: Evaluation, run: str, baseline: str, measure: str) -> np.ndarray:
     """The paired difference of two runs: `run` minus `baseline`, query by query.
 

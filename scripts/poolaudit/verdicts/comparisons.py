@@ -67,8 +67,9 @@ class Comparison:
         scores: under each policy; the one compared by is among them.
         p: two-sided p of the paired randomisation test.
         p_holm: the same after Holm's correction for all the pairs compared.
-        low, high: the range of the mean difference over all ways of judging; None where no bound
-            of the measure is known.
+        low, high: the range of the mean difference over all ways of judging the unjudged documents
+            among the first `open_to` of every audited run; None where no bound of the measure is
+            known.
         exact: both ends are reached by some way of judging; else the range is an outer one.
     """
 
@@ -82,6 +83,7 @@ class Comparison:
     low: float | None
     high: float | None
     exact: bool
+    open_to: int
 
     @property
     def observed(self) -> Scores:
@@ -257,6 +259,7 @@ def compare(
             low=float(ranges[a, b].low.mean()) if ranges else None,
             high=float(ranges[a, b].high.mean()) if ranges else None,
             exact=is_exact(measure),
+            open_to=parse_measure(measure).cutoff or depth,
         )
         for i, ((a, b), p_holm) in enumerate(zip(chosen.compared, holm(p), strict=True))
     )

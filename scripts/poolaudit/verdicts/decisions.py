@@ -102,7 +102,9 @@ def decide(
     thresholds = thresholds or Thresholds()
     measure = parse_measure(measure).name
     numbers = judge_numbers(evidence, thresholds, turned_orders(comparisons, thresholds))
-    pairs = judge_pairs(comparisons, flips, numbers, thresholds)
+    subtasks = {c.run: c.subtask for c in evidence.contributors}
+    stated = subtasks if any(subtasks.values()) else None
+    pairs = judge_pairs(comparisons, flips, numbers, thresholds, stated)
     counts = {
         "numbers": {
             name: _count(n for n in numbers if n["measure"] == name)

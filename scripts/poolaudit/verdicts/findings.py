@@ -58,7 +58,7 @@ class Thresholds:
     width: Steps = (0.02, 0.1, None)
     sparse: Steps = (0.05, 0.25, None)
     unanswered: Steps = (0.001, 0.1, 0.5)
-    flip: Steps = (None, 0.05, None)
+    flip: Steps = (None, 0.05, 0.5)
     fewest_relevant: int = 5
     fewest_contributors: int = 3
     pooled_runs: float = 0.5

@@ -79,6 +79,7 @@ def judge_pairs(
     flips: Sequence[Flip],
     numbers: Sequence[Mapping[str, Any]],
     thresholds: Thresholds,
+    subtasks: Mapping[str, str | None] | None = None,
 ) -> list[dict[str, Any]]:
     """A verdict for each compared pair.
 
@@ -87,10 +88,12 @@ def judge_pairs(
         flips: from `flips.flips`, in the same order; empty where there are none.
         numbers: from `number_verdicts.judge_numbers`.
         thresholds: what makes a caveat, an unsafe order.
+        subtasks: what each run did, where any run says so.
 
     Returns:
-        For each: run, other, measure, policy, verdict, level, reason (a sentence for a paper),
-        claimed, findings, and the figures behind them.
+        For each: run, other, subtasks (see `subtask_label`; None where none is known), measure,
+        policy, verdict, level, reason (a sentence for a paper), claimed, findings, and the figures
+        behind them.
     """
     by_name = {(number["run"], number["measure"]): number for number in numbers}
     found = []
@@ -103,6 +106,9 @@ def judge_pairs(
             {
                 "run": comparison.run,
                 "other": comparison.other,
+                "subtasks": subtask_label(subtasks, comparison.run, comparison.other)
+                if subtasks
+                else None,
                 "measure": comparison.measure,
                 "policy": comparison.policy,
                 "difference": comparison.observed.difference,
@@ -115,6 +121,26 @@ def judge_pairs(
             }
         )
     return found
+
+
+def subtask_label(subtasks: Mapping[str, str | None], run: str, other: str) -> str:
+    """Whether two runs did the same task, for print beside their comparison.
+
+    Args:
+        subtasks: the run sheet's `subtask` of each run, such as "rerank" or "fullrank".
+        run, other: the two runs.
+
+    Returns:
+        "within rerank", "across fullrank and rerank", or "subtask not stated". Runs that reranked
+        one given list share its documents, and cannot find what it lacks: a difference across the
+        two is one of tasks too.
+    """
+    tasks = [subtasks.get(name) for name in (run, other)]
+    if None in tasks:
+        return "subtask not stated"
+    if tasks[0] == tasks[1]:
+        return f"within {tasks[0]}"
+    return "across " + " and ".join(sorted(tasks))
 
 
 def _subject(pair: _Pair) -> str:
@@ -170,9 +196,13 @@ def _range(pair: _Pair, both: Sequence[Mapping[str, Any]]) -> Finding:
     low, high = f"{c.low:+.4f}", f"{c.high:+.4f}"
     between = f"{c.run} - {c.other} lies between {low} and {high}"
     if not pair.can_turn:
-        return Finding("range", OK, f"{between} however the unjudged documents are judged")
+        text = f"{between} however the first {c.open_to} documents of the audited runs are judged"
+        return Finding("range", OK, text)
     if c.exact:
-        text = f"{between} over all ways of judging, so some of them turn it around"
+        text = (
+            f"{between} over all ways of judging the first {c.open_to} documents of the audited "
+            "runs, so some of them turn it around"
+        )
         return Finding("range", UNSAFE if pair.claimed else CAVEAT, text)
     chance = pair.flip.chance if pair.flip is not None else None
     unlikely = chance is not None and level_of(chance, pair.thresholds.flip) == OK
@@ -208,6 +238,7 @@ def _figures(pair: _Pair) -> dict[str, Any]:
         "policies": {policy: asdict(scores) for policy, scores in c.scores.items()},
         "low": c.low,
         "high": c.high,
+        "open_to": c.open_to,
         "exact": c.exact,
         "flip": asdict(pair.flip) if pair.flip is not None else None,
     }
