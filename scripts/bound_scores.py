@@ -13,5 +13,5 @@ with job(snakemake) as log:
     axes = {"measure": found.measures, "run": found.runs, "query_id": found.query_ids}
     ends = ("low", "high", "own_low", "own_high")
     write_table(snakemake.output.bounds, cells(axes, {end: getattr(found, end) for end in ends}))
-    depths = dict(zip(found.measures, found.depths, strict=True))
-    log.info("unjudged documents counted to depth %s", depths)
+    depths = [f"{d} for {m}" for m, d in zip(found.measures, found.depths, strict=True)]
+    log.info("unjudged documents counted to depth %s", ", ".join(depths))

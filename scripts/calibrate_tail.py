@@ -26,4 +26,6 @@ with job(snakemake) as log:
     write_table(output.calibration, pa.Table.from_pandas(table, preserve_index=False))
     lost = calibration.losses(all_pairs, rankings, settings.beyond, params.measures, levels[-1])
     write_table(output.losses, pa.Table.from_pandas(lost, preserve_index=False))
-    log.info("coverage %s in %d draws", table["coverage"].tolist(), settings.draws)
+    for row in table.itertuples():
+        held = f"{row.coverage:.1%} of {row.draws:,} intervals hold the truth"
+        log.info("relevant from grade %d on: %s", row.level, held)

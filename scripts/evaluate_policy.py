@@ -31,4 +31,9 @@ with job(snakemake) as log:
     if first.effective_depth is not None:
         values["effective_depth"] = np.stack([e.effective_depth for e in at_depth])
     write_table(snakemake.output.evaluation, cells(axes, values))
-    log.info("%d runs, %d measures, depths %s", len(first.runs), len(first.measures), depths)
+    log.info(
+        "%d runs, %d measures, %d pool depths",
+        len(first.runs),
+        len(first.measures),
+        len(depths) - 1,
+    )

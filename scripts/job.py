@@ -30,6 +30,8 @@ def job(snakemake) -> Iterator[logging.Logger]:
     logging.captureWarnings(True)
     logging.getLogger("py.warnings").addHandler(file)
     try:
+        # The many jobs of one rule say what they found, and not that they begin.
+        log.log(logging.DEBUG if _about(snakemake) else logging.INFO, "begins")
         inputs = provenance.read_digests(snakemake.input)
         yield log
         _leave_trace(snakemake, inputs)
@@ -43,8 +45,11 @@ def job(snakemake) -> Iterator[logging.Logger]:
 
 def _name(snakemake) -> str:
     """The rule, and the run or policy that this job is about."""
-    about = [value for name, value in snakemake.wildcards.items() if name != "collection"]
-    return " ".join([snakemake.rule, *about])
+    return " ".join([snakemake.rule, *_about(snakemake)])
+
+
+def _about(snakemake) -> list[str]:
+    return [value for name, value in snakemake.wildcards.items() if name != "collection"]
 
 
 def _leave_trace(snakemake, inputs: dict[str, str]) -> None:

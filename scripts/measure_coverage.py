@@ -39,4 +39,4 @@ with job(snakemake) as log:
     bands, judged_to = reach(all_pairs, rankings, contributors, pool)
     write_table(snakemake.output.bands, pa.Table.from_pandas(bands, preserve_index=False))
     write_table(snakemake.output.judged_to, pa.Table.from_pandas(judged_to, preserve_index=False))
-    log.info("cutoffs %s, depths %s", cutoffs, depths)
+    log.info("%d cutoffs, %d pool depths", len(cutoffs), len(depths) - 1)

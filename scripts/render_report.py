@@ -15,4 +15,4 @@ with job(snakemake) as log:
     write_json(output.audit, audit)
     write_text(output.markdown, page.markdown(audit, drawings))
     write_text(output.report, page.html(audit, drawings, charts.javascript()))
-    log.info("%d runs, %d charts", len(audit["runs"]), len(drawings))
+    log.info("the report is in %s", snakemake.output.report)

@@ -9,4 +9,4 @@ with job(snakemake) as log:
     settings = corpus.settings_from(snakemake.params.settings, where="config/campaign.yaml")
     simulated = simulation.simulate(settings)
     simulation.write(simulated, Path(snakemake.output.topics).parent)
-    log.info("simulated %s", settings)
+    log.info("%d runs of %d topics", len(snakemake.output.runs), settings.topics)

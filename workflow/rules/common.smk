@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import yaml
+from snakemake.logging import logger
 
 SCRIPTS = Path(workflow.basedir).parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
@@ -21,6 +22,14 @@ try:
     AUDIT = load_collection(config["collection"], made=[CAMPAIGN])
 except AuditError as error:
     raise WorkflowError(str(error)) from None
+
+
+def is_news(record):
+    """Jobs say themselves what they do: that the scheduler looks for the next one is no news."""
+    return not re.match(r"Select jobs to execute|Execute \d+ jobs", record.getMessage())
+
+
+logger.addFilter(is_news)
 
 SETTINGS = AUDIT.settings
 RUNS = {row.run: row for row in AUDIT.rows}
