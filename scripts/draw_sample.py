@@ -1,13 +1,12 @@
 """Draw a sample of the tail, and write it as a judging sheet and as a form."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from job import job
 from poolaudit import pairs
 from poolaudit.files import write_table
-from poolaudit.reading.documents import read_documents
+from poolaudit.reading.documents import open_documents
 from poolaudit.tail import sampling, sheets
 from poolaudit.tail.judging_form import write_form
 
@@ -18,12 +17,9 @@ with job(snakemake) as log:
     topics = pq.read_table(snakemake.input.topics).to_pydict()
     queries = dict(zip(topics["query_id"], topics["text"], strict=True))
     rows = sampling.population(all_pairs, all_pairs.relevance, settings.depth)
-    texts = {}
-    for path in snakemake.input.documents:
-        wanted = pc.field("doc_id").isin(all_pairs.doc_id.take(rows))
-        texts = dict(zip(*read_documents(path).filter(wanted).to_pydict().values(), strict=True))
+    documents = open_documents(list(snakemake.input.documents), snakemake.params.store)
     frame = sampling.stratify(all_pairs, rows, settings.size, settings.design)
-    sample, strata = sampling.draw(all_pairs, frame, settings.seed, queries, texts)
+    sample, strata = sampling.draw(all_pairs, frame, settings.seed, queries, documents)
     sheets.write_sheet(output.sheet, sample)
     write_form(output.form, sample, range(max(1, int(all_pairs.relevance.max())) + 1))
     write_table(output.sample, pa.Table.from_pandas(sample, preserve_index=False))

@@ -7,7 +7,7 @@ from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_json, write_table
 from poolaudit.pools.depth_pools import nominal_depth
-from poolaudit.reading.documents import read_documents
+from poolaudit.reading.documents import open_documents
 from poolaudit.sharing.probing import probe
 
 with job(snakemake) as log:
@@ -15,7 +15,7 @@ with job(snakemake) as log:
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     topics = pq.read_table(snakemake.input.topics).to_pydict()
     titles = dict(zip(topics["query_id"], topics["text"], strict=True))
-    documents = [read_documents(path) for path in snakemake.input.documents]
+    documents = open_documents(list(snakemake.input.documents), params.store)
     figures, summary = probe(
         all_pairs,
         rankings,
@@ -26,7 +26,7 @@ with job(snakemake) as log:
         depth=nominal_depth(params.nominal, read_json(snakemake.input.explanation)),
         depths=params.depths,
         titles=titles,
-        documents=documents[0] if documents else None,
+        documents=documents.batches() if documents else None,
         seed=params.seed,
     )
     write_table(snakemake.output.figures, pa.Table.from_pandas(figures, preserve_index=False))

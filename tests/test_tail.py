@@ -8,6 +8,7 @@ import pytest
 
 from literal import grades, tables
 from poolaudit.errors import AuditError
+from poolaudit.reading.documents import DocumentFile
 from poolaudit.tail import intervals, sampling
 
 
@@ -180,13 +181,15 @@ class TestDraw:
         keys = sample["query_id"] + " " + sample["doc_id"]
         assert keys.map(stratum).tolist() == sample["stratum"].tolist()
 
-    def test_carries_the_text_of_queries_and_documents(self, drawn):
+    def test_carries_the_text_of_queries_and_documents(self, drawn, tmp_path):
         pairs, frame, sample, _ = drawn
         assert set(sample.loc[sample["query_id"] == "q0", "query"]) == {"tall trees"}
         assert "text" not in sample
         doc = sample["doc_id"].iloc[0]
-        with_text, _ = sampling.draw(pairs, frame, seed=7, texts={doc: "leaves"})
-        assert with_text["text"].iloc[0] == "leaves"
+        (tmp_path / "documents.tsv").write_text(f"{doc}\tleaves\n")
+        documents = DocumentFile(tmp_path / "documents.tsv")
+        with_text, _ = sampling.draw(pairs, frame, seed=7, documents=documents)
+        assert with_text["text"].tolist()[:2] == ["leaves", ""]
 
     def test_the_same_seed_gives_the_same_sample(self, drawn):
         pairs, frame, sample, _ = drawn

@@ -23,6 +23,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 SCHEMAS = PROJECT / "workflow" / "schemas"
 COLLECTIONS = Path("config") / "collections"
 RESERVED = frozenset({"campaign"})
+# In place of a file of documents: the store that ir_datasets has of them.
+DOCUMENT_STORE = "ir_datasets"
 SHEET_COLUMNS = ("run", "path", "group", "family", "type", "pooled", "subtask", "format")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@~-]{0,99}")
 NAME_RULE = "a letter or digit, then up to 99 letters, digits or . _ + = @ ~ -"
@@ -331,6 +333,8 @@ def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[s
     keys = ("file", "topics", "documents", "truth", "routes", "sparse_labels")
     for section, key in [*(("judgments", key) for key in keys), ("tail", "sheet")]:
         path = settings[section].get(key)
+        if (key, path) == ("documents", DOCUMENT_STORE) and "ir_datasets" in settings["judgments"]:
+            continue
         if path and not _is_made(Path(path), made) and not find(path).is_file():
             raise AuditError(
                 f"The file of {section}.{key} is missing.",

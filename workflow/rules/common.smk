@@ -12,7 +12,14 @@ SCRIPTS = Path(workflow.basedir).parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 from poolaudit import files, provenance
-from poolaudit.config import SCHEMAS, check_settings, find, load_collection, read_sheet
+from poolaudit.config import (
+    DOCUMENT_STORE,
+    SCHEMAS,
+    check_settings,
+    find,
+    load_collection,
+    read_sheet,
+)
 from poolaudit.errors import AuditError
 
 CAMPAIGN = "results/campaign"
@@ -114,8 +121,14 @@ def truth_file():
 
 
 def documents_file():
-    """The file of the documents' text; none where it is not at hand."""
-    return judgments_file("documents")
+    """The file of the documents' text; none where it is not at hand, or in a store."""
+    return [] if document_store() else judgments_file("documents")
+
+
+def document_store():
+    """The id whose documents ir_datasets' own store has; None where the store is not asked for."""
+    judgments = SETTINGS["judgments"]
+    return judgments["ir_datasets"] if judgments.get("documents") == DOCUMENT_STORE else None
 
 
 def sparse_labels_file():

@@ -22,6 +22,7 @@ rule probe_sharing:
         "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in documents_file()],
+        store=document_store(),
         contributors=contributors(),
         measures=SETTINGS["measures"],
         policies=SETTINGS["policies"],

@@ -22,6 +22,7 @@ rule draw_sample:
         "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in documents_file()],
+        store=document_store(),
         settings=tail_settings(),
         code=code_of("draw_sample"),
     script:

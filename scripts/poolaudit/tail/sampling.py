@@ -31,6 +31,8 @@ from poolaudit.tail import intervals
 if TYPE_CHECKING:
     import pandas as pd
 
+    from poolaudit.reading.documents import Documents
+
 DESIGNS = ("total", "by-query")
 RANK_BANDS = (10, 20, 50, 100, 200, 500, 1000)
 """Last best rank of each band of strata; one more band follows."""
@@ -273,7 +275,7 @@ def draw(
     frame: Frame,
     seed: int = 2019,
     queries: Mapping[str, str] | None = None,
-    texts: Mapping[str, str] | None = None,
+    documents: Documents | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Draw the sample: the judging sheet and the counts that its estimate needs.
 
@@ -281,7 +283,7 @@ def draw(
         pairs, frame: as `stratify` took and gave them.
         seed: the same seed and inputs give the same sample.
         queries: the text of each query by its id.
-        texts: the text of documents by their id, where at hand.
+        documents: where their text is at hand.
 
     Returns:
         sample: query_id, query, doc_id, text (only if any is at hand), stratum,
@@ -309,7 +311,8 @@ def draw(
         "query": [(queries or {}).get(query, "") for query in query_id],
         "doc_id": doc_id,
     }
-    if texts:
+    if documents:
+        texts = documents.texts(pairs.doc_id.take(rows))
         columns["text"] = [texts.get(doc, "") for doc in doc_id]
     sample = pd.DataFrame(
         {
