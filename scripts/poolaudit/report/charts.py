@@ -16,6 +16,8 @@ import altair as alt
 import vl_convert
 
 WIDTH = 680
+MOST_RUNS = 130
+"""In a heat map: more squares are neither seen nor light to load."""
 POOLED, OUTSIDE, CHOSEN = "var(--pooled)", "var(--outside)", "var(--chosen)"
 INK, QUIET, LINE = "var(--ink)", "var(--quiet)", "var(--line)"
 CATEGORIES = tuple(f"var(--c{i})" for i in range(1, 8))
@@ -77,6 +79,8 @@ def _all(audit: Mapping[str, Any]) -> Iterator[Chart]:
         yield scores_by_depth(audit)
     if lost and any(kind["largest"] is not None for kind in _of(primary, lost["kinds"])):
         yield removal(audit)
+    if audit["sharing"] and 1 < len(audit["sharing"]["overlap"]["runs"]) <= MOST_RUNS:
+        yield overlap(audit)
     taus = audit["sharing"]["taus"] if audit["sharing"] else []
     if any(row["kind"] == "random" and row["tau"] is not None for row in taus):
         yield thinning(audit)
@@ -232,6 +236,73 @@ def removal(audit: Mapping[str, Any]) -> Chart:
     chart = (ticks + chosen).add_params(_CHOSEN)
     note = "One tick for each pooled run. To the right: it loses without its own contribution."
     return Chart("removal", title, note, _spec(chart, 48 * len(kinds) + 20))
+
+
+def overlap(audit: Mapping[str, Any]) -> Chart:
+    """How alike every two runs are, as a heat map ordered by family."""
+    found = audit["sharing"]["overlap"]
+    runs, families, alike = found["runs"], found["families"], found["jaccard"]
+    cells = [
+        {
+            "run": runs[i],
+            "other": runs[j],
+            "x": j,
+            "x2": j + 1,
+            "y": i,
+            "y2": i + 1,
+            "overlap": round(alike[i][j], 3),
+        }
+        for i in range(len(runs))
+        for j in range(i)
+    ]
+    inside, across = (
+        [cell["overlap"] for cell in cells if (families[cell["x"]] == families[cell["y"]]) == same]
+        for same in (True, False)
+    )
+    means = [
+        f"{sum(part) / len(part):.0%} {where}"
+        for part, where in (
+            (inside, "with others of their family"),
+            (across, "with runs of other families"),
+        )
+        if part
+    ]
+    title = f"Runs share on average {' and '.join(means)} of their first documents."
+    edges = [i for i in range(len(runs)) if not i or families[i] != families[i - 1]]
+    names = [
+        {"family": families[start], "y": (start + end) / 2, "start": start}
+        for start, end in zip(edges, [*edges[1:], len(runs)], strict=True)
+    ]
+    span = alt.Scale(domain=[0, len(runs)], nice=False, zero=False)
+    downwards = alt.Scale(domain=[0, len(runs)], nice=False, zero=False, reverse=True)
+    squares = (
+        alt.Chart(alt.Data(values=cells))
+        .mark_rect(color=POOLED)
+        .encode(
+            x=alt.X("x:Q", scale=span, axis=None),
+            x2="x2:Q",
+            y=alt.Y("y:Q", scale=downwards, axis=None),
+            y2="y2:Q",
+            opacity=alt.Opacity(
+                "overlap:Q", scale=alt.Scale(domain=[0, 1], range=[0.02, 1]), legend=None
+            ),
+            tooltip=_tips("run", "other", overlap="overlap of the first documents|.0%"),
+        )
+    )
+    chosen = squares.transform_filter("datum.run === chosen || datum.other === chosen")
+    chosen = chosen.mark_rect(color=CHOSEN)
+    beside = alt.Chart(alt.Data(values=names))
+    labels = beside.mark_text(align="right", dx=-6, color=INK, fontSize=11).encode(
+        x=alt.value(0), y=alt.Y("y:Q", scale=downwards, axis=None), text="family:N"
+    )
+    borders = beside.mark_rule(color=LINE).encode(y=alt.Y("start:Q", scale=downwards, axis=None))
+    chart = (borders + squares + chosen + labels).add_params(_CHOSEN)
+    note = (
+        "One square for two runs, the darker the more of their first 100 documents are the same "
+        "(Jaccard). Runs stand in the same order from left to right as from top to bottom, by "
+        "family, and those alike side by side."
+    )
+    return Chart("overlap", title, note, _spec(chart, 420))
 
 
 def thinning(audit: Mapping[str, Any]) -> Chart:

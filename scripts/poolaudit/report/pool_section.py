@@ -197,8 +197,25 @@ def sharing(subject: Subject) -> dict[str, Any] | None:
             for family, rows in steps.groupby("subject")
         ],
         "taus": _taus(subject, table[table["section"] == "thinning"]),
+        "overlap": _overlap(table),
         "outside": records(outside.reset_index()) if len(outside) else [],
         "titles": records(titles.reset_index()) if len(titles) else [],
+    }
+
+
+def _overlap(table: pd.DataFrame) -> dict[str, Any]:
+    """The Jaccard overlap of every two runs, in the order of the heat map: alike side by side."""
+    order = table[table["section"] == "families"].sort_values("value")
+    runs = order["subject"].tolist()
+    alike = table[
+        (table["section"] == "overlap")
+        & (table["kind"] == "run")
+        & (table["statistic"] == "jaccard")
+    ].pivot(index="subject", columns="other", values="value")
+    return {
+        "runs": runs,
+        "families": order["other"].tolist(),
+        "jaccard": alike.loc[runs, runs].to_numpy().tolist(),
     }
 
 
