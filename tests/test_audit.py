@@ -4,6 +4,8 @@ import html
 import json
 import re
 import shutil
+import zipfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -100,6 +102,40 @@ def test_provenance_leads_from_the_scores_to_the_files_of_the_runs(audit, demo):
     assert "results/campaign/judgments-demo.qrels" in reached
     for name, artifact in artifacts.items():
         assert sha256(audit / name) == artifact["sha256"], name
+
+
+@pytest.fixture
+def declare(audit):
+    """Declare numbers of the demo in a table, and check them."""
+    own = audit / "config/collections/demo.yaml"
+    own.parent.mkdir(parents=True)
+    settings = (ROOT / "config/collections/demo.yaml").read_text(encoding="utf-8")
+    own.write_text(settings + "check: {declared: table.tsv}\n", encoding="utf-8")
+
+    def check(table: str):
+        (audit / "table.tsv").write_text(table, encoding="utf-8")
+        return snakemake(audit, "check")
+
+    yield check
+    shutil.rmtree(audit / "config")
+
+
+def test_the_check_passes_for_numbers_that_stand_and_fails_for_others(declare, demo):
+    score = primary(demo)["alder-bm25"]
+    run = declare(f"run\tvalue\nalder-bm25\t{score:.3f}\n")
+    assert run.returncode == 0, run.stdout
+    run = declare("run\tvalue\nalder-bm25\t0.999\nwillow-routing\t\n")
+    assert run.returncode == 1
+    assert f"the measured value is {score:.4f}" in run.stdout
+    assert "willow-routing by nDCG@10: it is unsafe" in run.stdout
+
+
+def test_snakemakes_own_report_shows_what_is_worth_seeing(audit):
+    run = snakemake(audit, "--report", "own.zip")
+    assert run.returncode == 0, run.stdout
+    with zipfile.ZipFile(audit / "own.zip") as archive:
+        shown = {Path(name).name for name in archive.namelist()}
+    assert {"report.html", "verdicts.json", "removal.parquet", "sample.tsv"} <= shown
 
 
 def test_nothing_is_left_half_written(audit):

@@ -331,7 +331,11 @@ def _check_baseline(settings: Mapping[str, Any], file: Path, runs: list[str]) ->
 
 def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[str]) -> None:
     keys = ("file", "topics", "documents", "truth", "routes", "sparse_labels")
-    for section, key in [*(("judgments", key) for key in keys), ("tail", "sheet")]:
+    for section, key in [
+        *(("judgments", key) for key in keys),
+        ("tail", "sheet"),
+        ("check", "declared"),
+    ]:
         path = settings[section].get(key)
         if (key, path) == ("documents", DOCUMENT_STORE) and "ir_datasets" in settings["judgments"]:
             continue

@@ -141,6 +141,11 @@ def filled_in_sheet():
     return [local_file(path) for path in [SETTINGS["tail"].get("sheet")] if path]
 
 
+def declared_file():
+    """The table of the numbers that a paper declares; none where every run is checked."""
+    return [local_file(path) for path in [SETTINGS["check"].get("declared")] if path]
+
+
 def has_known_tail():
     """Whether grades are known beyond some judgments: a pool to cut, a judged sample, a truth."""
     return bool(POOLED or truth_file() or filled_in_sheet())

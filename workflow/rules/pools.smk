@@ -10,7 +10,11 @@ rule build_pools:
         topics="results/{collection}/topics.parquet",
         explanation="results/{collection}/explanation.json",
     output:
-        contributions="results/{collection}/pools.parquet",
+        contributions=report(
+            "results/{collection}/pools.parquet",
+            caption="../report/captions/pools.rst",
+            category="The pool",
+        ),
         growth="results/{collection}/pools/growth.parquet",
         judgments=expand("results/{{collection}}/pools/depth-{depth}.qrels", depth=DEPTHS),
         unjudged=expand("results/{{collection}}/pools/unjudged-{depth}.tsv", depth=DEPTHS),

@@ -10,7 +10,11 @@ rule estimate_removal:
         explanation="results/{collection}/explanation.json",
         routes=routes_file(),
     output:
-        removal="results/{collection}/removal.parquet",
+        removal=report(
+            "results/{collection}/removal.parquet",
+            caption="../report/captions/removal.rst",
+            category="The pool",
+        ),
         queries="results/{collection}/removal-queries.parquet",
         trace="results/{collection}/trace/estimate_removal.json",
     log:

@@ -6,7 +6,11 @@ rule record_provenance:
     input:
         traces=traces,
     output:
-        provenance="results/{collection}/provenance.json",
+        provenance=report(
+            "results/{collection}/provenance.json",
+            caption="../report/captions/provenance.rst",
+            category="Provenance",
+        ),
     log:
         "results/{collection}/logs/record_provenance.log",
     benchmark:
@@ -26,9 +30,21 @@ rule render_report:
         unpack(artifacts),
         provenance="results/{collection}/provenance.json",
     output:
-        report="results/{collection}/report.html",
-        markdown="results/{collection}/report.md",
-        audit="results/{collection}/audit.json",
+        report=report(
+            "results/{collection}/report.html",
+            caption="../report/captions/report.rst",
+            category="The audit",
+        ),
+        markdown=report(
+            "results/{collection}/report.md",
+            caption="../report/captions/markdown.rst",
+            category="The audit",
+        ),
+        audit=report(
+            "results/{collection}/audit.json",
+            caption="../report/captions/audit.rst",
+            category="The audit",
+        ),
         trace="results/{collection}/trace/render_report.json",
     log:
         "results/{collection}/logs/render_report.log",

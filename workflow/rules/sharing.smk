@@ -12,7 +12,11 @@ rule probe_sharing:
         documents=documents_file(),
     output:
         figures="results/{collection}/sharing.parquet",
-        summary="results/{collection}/sharing.json",
+        summary=report(
+            "results/{collection}/sharing.json",
+            caption="../report/captions/sharing.rst",
+            category="The pool",
+        ),
         trace="results/{collection}/trace/probe_sharing.json",
     log:
         "results/{collection}/logs/probe_sharing.log",

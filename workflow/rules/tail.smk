@@ -9,7 +9,11 @@ rule draw_sample:
         topics="results/{collection}/topics.parquet",
         documents=documents_file(),
     output:
-        sheet="results/{collection}/tail/sample.tsv",
+        sheet=report(
+            "results/{collection}/tail/sample.tsv",
+            caption="../report/captions/sample.rst",
+            category="The tail",
+        ),
         form="results/{collection}/tail/sample.html",
         sample="results/{collection}/tail/sample.parquet",
         strata="results/{collection}/tail/strata.parquet",

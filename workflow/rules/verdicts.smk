@@ -1,6 +1,7 @@
 # Decides which numbers and orders are ok, need a caveat or are unsafe, and says why.
 # Takes the two tables, evaluation/, coverage.parquet, bounds.parquet, explanation.json and, where
-# runs were pooled, removal.parquet; gives verdicts.json.
+# runs were pooled, removal.parquet; gives verdicts.json, and check.json when the numbers that a
+# paper declares stand.
 
 
 rule decide_verdicts:
@@ -15,7 +16,11 @@ rule decide_verdicts:
         explanation="results/{collection}/explanation.json",
         removal=["results/{collection}/removal.parquet"] if POOLED else [],
     output:
-        verdicts="results/{collection}/verdicts.json",
+        verdicts=report(
+            "results/{collection}/verdicts.json",
+            caption="../report/captions/verdicts.rst",
+            category="The audit",
+        ),
         trace="results/{collection}/trace/decide_verdicts.json",
     log:
         "results/{collection}/logs/decide_verdicts.log",
@@ -37,3 +42,24 @@ rule decide_verdicts:
         code=code_of("decide_verdicts"),
     script:
         "../../scripts/decide_verdicts.py"
+
+
+rule check_declared:
+    input:
+        verdicts="results/{collection}/verdicts.json",
+        declared=declared_file(),
+    output:
+        check="results/{collection}/check.json",
+        trace="results/{collection}/trace/check_declared.json",
+    log:
+        "results/{collection}/logs/check_declared.log",
+    benchmark:
+        "results/{collection}/benchmarks/check_declared.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        sha256=[digest_of(path) for path in declared_file()],
+        allow=SETTINGS["check"]["allow"],
+        code=code_of("check_declared"),
+    script:
+        "../../scripts/check_declared.py"
