@@ -362,3 +362,30 @@ def test_trec_evals_own_expected_output(real_data, expected, qrels, results, rel
         values["all"] = means(evaluation)[place, 0]
         for query, value in values.items():
             assert f"{value:.4f}" == wanted[theirs, query], (theirs, query)
+
+
+# Names and grades that ir_measures' providers refuse
+
+
+def test_a_provider_that_gives_up_is_named_with_its_measure():
+    pairs, rankings = tables("q: a=5", {"A": "q: a"})
+    with pytest.raises(AuditError, match=r"cannot compute ERR@10 on these judgments") as raised:
+        evaluate(judged_lists(pairs, rankings), pairs.grades(), ["ERR@10"])
+    assert "grades up to 5" in raised.value.found
+
+
+def test_a_recall_level_is_no_cutoff():
+    measure = parse_measure("IPrec@0.1")
+    assert (measure.name, measure.cutoff, measure.ours) == ("IPrec@0.1", None, False)
+
+
+@pytest.mark.parametrize("name", ["nDCG@2000000", "P@0", "P@0.5"])
+def test_a_cutoff_is_a_rank(name):
+    with pytest.raises(AuditError, match="cutoff is wrong"):
+        parse_measure(name)
+
+
+def test_a_missing_parameter_is_answered_with_those_that_there_are():
+    with pytest.raises(AuditError, match="wrong or missing") as raised:
+        parse_measure("INST")
+    assert "T" in raised.value.expected and "object" not in str(raised.value)

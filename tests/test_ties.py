@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -95,3 +96,16 @@ def test_the_ends_are_those_over_all_orders(policy, qrels, tied):
     found = tie_sensitivity(pairs, rankings, MEASURES, policy=policy)
     np.testing.assert_allclose(found.low[:, 0, 0], np.min(scores, axis=0), atol=1e-12)
     np.testing.assert_allclose(found.high[:, 0, 0], np.max(scores, axis=0), atol=1e-12)
+
+
+def test_scores_that_are_no_number_are_tied_at_the_end_of_the_list():
+    pairs, rankings = tables("q: a=0 b=1", {"A": "q: x a b"})
+    lowest = replace(rankings, score=np.array([1.0, -np.inf, -np.inf]))
+    found = tie_sensitivity(pairs, lowest, ["P@2"])
+    assert (found.low.item(), found.high.item()) == (0, 1 / 2)
+
+
+def test_a_list_in_the_order_of_its_rank_column_has_no_ties():
+    pairs, rankings = tables("q: a=0 b=1", {"A": "q: a b~"})
+    found = tie_sensitivity(pairs, rankings, ["P@1"], by_score=False)
+    assert found.low.item() == found.high.item() == found.crossed.item() == 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
+from poolaudit.scores.measure_names import parse_measures
 from poolaudit.verdicts.findings import counted, listed, policy_phrase
 
 FINDINGS = {
@@ -203,8 +204,9 @@ def _reached(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cutoffs(audit: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Each measure and how deep it looks."""
-    return [(m, int(m.partition("@")[2])) for m in audit["settings"]["measures"] if "@" in m]
+    """Each measure with a cutoff, and how deep it looks."""
+    found = [(m.name, m.cutoff) for m in parse_measures(audit["settings"]["measures"])]
+    return [(name, cutoff) for name, cutoff in found if cutoff]
 
 
 def _carried(audit: Mapping[str, Any]) -> Iterator[str]:

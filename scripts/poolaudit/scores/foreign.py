@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from poolaudit.errors import AuditError
 from poolaudit.scores.measure_names import Measure
 from poolaudit.scores.measures import View
 
@@ -21,15 +22,30 @@ def compute_with_ir_measures(view: View, measure: Measure) -> np.ndarray:
 
     Returns:
         float64[lists].
+
+    Raises:
+        AuditError: the provider that ir_measures calls gives up.
     """
     import ir_measures
 
     lists = view.graded.lists
     evaluator = ir_measures.evaluator([ir_measures.parse_measure(measure.name)], _qrels(view))
     values = np.zeros((len(lists.runs), len(lists.query_ids)))
-    for run in range(len(lists.runs)):
-        for metric in evaluator.iter_calc(_run(view, run)):
-            values[run, int(metric.query_id)] = metric.value
+    try:
+        for run in range(len(lists.runs)):
+            for metric in evaluator.iter_calc(_run(view, run)):
+                values[run, int(metric.query_id)] = metric.value
+    except Exception as error:
+        # A provider may be a program that gives up, as gdeval does on grades above 4.
+        raise AuditError(
+            f"ir_measures cannot compute {measure.name} on these judgments.",
+            where="the measures of the collection",
+            found=f"{type(error).__name__} from its provider; grades up to "
+            f"{view.graded.grades.max()}",
+            expected="grades and names that the provider takes: ERR and nDCG with dcg='exp-log2' "
+            "are computed by gdeval, which takes grades up to 4",
+            todo="leave the measure out, or choose another",
+        ) from error
     return values[lists.list_run, lists.list_query]
 
 

@@ -66,6 +66,8 @@ _OURS = {
     "infAP": _Definition("none", _REL),
     "Judged": _Definition("optional", {}),
 }
+DEEPEST = 1_000_000
+"""The largest cutoff: no list is longer, and a cutoff like it is a slip."""
 _ALIASES = {
     "NDCG": "nDCG",
     "MAP": "AP",
@@ -114,17 +116,26 @@ def parse_measure(name: str) -> Measure:
     Raises:
         AuditError: the name is not known, or its parameters are not.
     """
-    match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@(\d+))?", name.replace(" ", ""))
+    match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@([\d.]+))?", name.replace(" ", ""))
     if not match:
         raise AuditError("a measure's name cannot be read", found=name, expected=_EXAMPLES)
     base = _ALIASES.get(match[1], match[1])
     parameters = _parameters(name, match[2] or "")
     if base not in _OURS or not parameters.keys() <= _OURS[base].defaults.keys():
         return _of_ir_measures(name)
-    return _own(name, base, parameters, int(match[3]) if match[3] else None)
+    return _own(name, base, parameters, _cutoff(name, match[3]))
 
 
 _EXAMPLES = "a name as ir_measures writes them, such as nDCG@10, AP(rel=2) or RBP(p=0.5,rel=2)"
+
+
+def _cutoff(name: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdigit() or int(text) > DEEPEST:
+        expected = f"a rank from 1 to {DEEPEST:,}"
+        raise AuditError("a measure's cutoff is wrong or missing", found=name, expected=expected)
+    return int(text)
 
 
 def _parameters(name: str, text: str) -> dict[str, str]:
@@ -195,8 +206,12 @@ def _of_ir_measures(name: str) -> Measure:
             "no such measure", found=name, expected=_EXAMPLES, todo=_suggest(name)
         ) from error
     except (AssertionError, TypeError, ValueError) as error:
+        known = ir_measures.measures.registry[re.split(r"[@(]", name)[0]].SUPPORTED_PARAMS
         raise AuditError(
-            "no such parameter of this measure", found=name, expected=_EXAMPLES, todo=str(error)
+            "the parameters of this measure are wrong or missing",
+            found=name,
+            expected="values of its parameters " + ", ".join(known),
+            todo="its parameters are explained in the documentation of ir_measures",
         ) from error
     if not ir_measures.DefaultPipeline.supports(measure):
         raise AuditError(
@@ -209,7 +224,7 @@ def _of_ir_measures(name: str) -> Measure:
     return Measure(
         name=str(measure),
         base=measure.NAME,
-        cutoff=measure.params.get("cutoff"),
+        cutoff=cutoff if isinstance(cutoff := measure.params.get("cutoff"), int) else None,
         rel=values["rel"] if isinstance(values.get("rel"), int) else None,
         judged_only=values.get("judged_only") is True,
         ours=False,

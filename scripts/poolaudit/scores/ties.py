@@ -50,6 +50,7 @@ def tie_sensitivity(
     *,
     grades: np.ndarray | None = None,
     policy: str = "nonrelevant",
+    by_score: bool = True,
 ) -> Ties:
     """Score every run with its ties broken in the worst and in the best way.
 
@@ -58,6 +59,8 @@ def tie_sensitivity(
         measures: names, or parsed measures.
         grades: int16[pairs], the judgment set; default: all the judgments.
         policy: "nonrelevant" or "condense".
+        by_score: whether lists are ordered by score. Where the rank column is trusted instead,
+            nothing is tied.
 
     Raises:
         AuditError: a restricting policy, under which the best grades first need not score highest.
@@ -71,7 +74,7 @@ def tie_sensitivity(
     measures = parse_measures(measures)
     grades = pairs.relevance if grades is None else grades
     lists = judged_lists(pairs, rankings, grades)
-    with_previous = _tied_with_previous(rankings)
+    with_previous = _tied_with_previous(rankings) & by_score
     low, high = (
         evaluate(
             _reordered(lists, rankings, with_previous, grades, best_first=best_first),
@@ -99,7 +102,9 @@ def tie_sensitivity(
 
 def _tied_with_previous(rankings: Rankings) -> np.ndarray:
     """bool[rows]: the document has the score of the one above it in its list."""
-    tied = np.diff(rankings.score, prepend=np.nan) == 0
+    score, tied = rankings.score, np.zeros(len(rankings), bool)
+    # Not by their difference: minus infinity, for scores that are no number, has none to itself.
+    tied[1:] = score[1:] == score[:-1]
     return tied & (rankings.rank > 1)
 
 
