@@ -126,6 +126,12 @@ def test_missing_judgments(folder):
     assert "no file key.qrels" in complaint() and "judgments.file" in complaint()
 
 
+def test_a_path_with_braces_is_refused(folder):
+    (folder / "{key}.qrels").write_text("q1 0 a 1\n")
+    (folder / "mine.yaml").write_text(SETTINGS.replace("key.qrels", "'{key}.qrels'"))
+    assert "judgments.file has braces" in complaint()
+
+
 def test_an_unknown_collection_names_the_nearest(folder):
     message = complaint("dl19-pasage")
     assert "There is no collection dl19-pasage." in message
@@ -163,6 +169,7 @@ def test_a_run_name_that_cannot_be_a_file_name(folder, name):
         ("bm25\tbm25.run\telm\tno", "equal or differ by case only: bm25, bm25"),
         ("new\tbm25.run\telm", "line 4: 3 cells where the header has 4"),
         ("new\t\telm\tno", "line 4: the path is empty"),
+        ("new\tbm{25}.run\telm\tno", "line 4: the path 'bm{25}.run' has braces"),
         ("new\tbm25.run\telm\tmaybe", "line 4: pooled is 'maybe'; expected yes or no"),
         ("new\tbm25.run\t\tyes", "pooled runs without a group, while others have one: new"),
         ("new\tnone.run\telm\tno", "no file none.run (run new)"),

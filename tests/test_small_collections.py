@@ -16,6 +16,8 @@ FILES = {
     "two.tsv": "run\tpath\tgroup\tpooled\nA\tA.run\tash\tyes\nB\tB.run\toak\tyes\n",
     "one.tsv": "run\tpath\tpooled\nA\tA.run\tno\n",
     "complete.yaml": """\
+title: A {small} collection
+assessors: "{us}"
 judgments: {file: key.qrels}
 runs: two.tsv
 measures: [nDCG@10, AP, "AP(rel=2)", Bpref, infAP]
@@ -42,6 +44,7 @@ def audit(tmp_path, request):
 
 @pytest.mark.parametrize("audit", ["complete"], indirect=True)
 def test_a_pool_judged_to_the_last_document_has_no_tail(audit):
+    assert audit["collection"]["title"] == "A {small} collection"
     assert audit["tail"]["sheet"] == {"population": 0, "sampled": 0}
     # Over three queries: A has a and c, each the best there is, at rank 1; B has c at rank 2.
     scores = {run["run"]: run["value"] for run in audit["runs"]}

@@ -339,6 +339,14 @@ def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[s
         path = settings[section].get(key)
         if (key, path) == ("documents", DOCUMENT_STORE) and "ir_datasets" in settings["judgments"]:
             continue
+        if path and set(path) & set("{}"):
+            raise AuditError(
+                f"The name of the file of {section}.{key} has braces.",
+                where=f"{file}, key {section}.{key}",
+                found=path,
+                expected="a path without { and }, which Snakemake takes for wildcards",
+                todo="rename the file",
+            )
         if path and not _is_made(Path(path), made) and not find(path).is_file():
             raise AuditError(
                 f"The file of {section}.{key} is missing.",
@@ -430,6 +438,8 @@ def _row_problems(values: Mapping[str, str], n_cells: int, n_columns: int) -> li
         problems.append(f"{_cut(values['run'])} cannot name a run; a name is {NAME_RULE}")
     if not values["path"]:
         problems.append("the path is empty")
+    if set(values["path"]) & set("{}"):
+        problems.append(f"the path {_cut(values['path'])} has braces; rename the file")
     if values.get("pooled", "no") not in {"yes", "no"}:
         problems.append(f"pooled is {_cut(values['pooled'])}; expected yes or no")
     return problems

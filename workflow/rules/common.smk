@@ -86,6 +86,15 @@ def contributors():
     ]
 
 
+# As functions, for Snakemake takes braces in a plain string for wildcards.
+def title(wildcards):
+    return SETTINGS.get("title", AUDIT.name)
+
+
+def assessors(wildcards):
+    return SETTINGS["assessors"]
+
+
 def form_digests():
     """SHA-256 of each template, style sheet and script that the report is made with."""
     folder = Path(workflow.basedir) / "report"

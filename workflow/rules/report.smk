@@ -54,7 +54,7 @@ rule render_report:
         "../../environment.yml"
     params:
         collection=AUDIT.name,
-        title=SETTINGS.get("title", AUDIT.name),
+        title=title,
         settings=SETTINGS,
         contributors=contributors(),
         form=form_digests(),

@@ -36,7 +36,7 @@ rule decide_verdicts:
         baseline=SETTINGS.get("baseline"),
         nominal=SETTINGS["pool"].get("depth"),
         bounds_depth=SETTINGS["bounds"]["depth"],
-        assessors=SETTINGS["assessors"],
+        assessors=assessors,
         thresholds=SETTINGS["verdicts"]["thresholds"],
         seed=SETTINGS["verdicts"]["seed"],
         code=code_of("decide_verdicts"),
