@@ -110,6 +110,20 @@ def test_a_mistake_in_the_settings_names_its_place_and_the_way_out(folder, text,
     assert answer in message and "mine.yaml" in message
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("pool: {depths: &a [1], depth: *a}\n", "the alias *a; write the value itself"),
+        ("title: !!python/object/apply:os.getcwd []\n", "could not determine a constructor"),
+        ("title: " + "[" * 5000 + "\n", "without end"),
+        ("title: \x00\n", "special characters are not allowed"),
+    ],
+)
+def test_yaml_that_is_more_than_settings_is_refused(folder, text, answer):
+    (folder / "mine.yaml").write_text(SETTINGS + text)
+    assert "cannot be read as YAML" in complaint() and answer in complaint()
+
+
 def test_all_mistakes_are_listed_at_once(folder):
     (folder / "mine.yaml").write_text(SETTINGS + "pool: {depth: 0}\nbounds: {depth: -1}\n")
     assert "mine.yaml has 2 mistakes." in complaint()

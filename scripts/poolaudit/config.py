@@ -212,7 +212,19 @@ def _explain(error: jsonschema.ValidationError, lines: Mapping[tuple[Hashable, .
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses a key given twice; plain YAML keeps the last one silently."""
+    """A safe loader that refuses a key given twice, of which plain YAML keeps the last silently.
+
+    It refuses aliases too: settings need none, and a few lines of them can stand for more text than
+    there is memory.
+    """
+
+    def compose_node(self, parent: yaml.Node, index: int) -> yaml.Node:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()
+            raise yaml.composer.ComposerError(
+                None, None, f"the alias *{event.anchor}; write the value itself", event.start_mark
+            )
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         keys = Counter(self.construct_object(key, deep=True) for key, _ in node.value)
@@ -230,6 +242,13 @@ def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[tuple[Hashable, ...], i
         text = file.read_text(encoding="utf-8-sig")
         content = yaml.load(text, _Loader)
         node = yaml.compose(text, _Loader)
+    except RecursionError:
+        raise AuditError(
+            f"{file} cannot be read as YAML.",
+            where=str(file),
+            found="lists or keys within each other without end",
+            expected="keys and values, as in config/collections/template.yaml",
+        ) from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise AuditError(
             f"{file} cannot be read as YAML.", where=str(file), found=str(error), expected="YAML"
