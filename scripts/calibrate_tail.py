@@ -14,7 +14,7 @@ with job(snakemake) as log:
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     levels = levels_of(params.measures)
     rows = calibration.held_back(all_pairs, settings.beyond)
-    frame = sampling.stratify(all_pairs, rows, settings.size, settings.design)
+    frame = sampling.stratify(all_pairs, rows, settings.documents, settings.design)
     table = calibration.calibrate(
         frame,
         frame.count(all_pairs.relevance, levels),

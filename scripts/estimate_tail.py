@@ -1,4 +1,4 @@
-"""Estimate what the tail holds from a sample with grades.
+"""Estimate what the tail holds from a sample with grades, and what it means for each run.
 
 `assessed`: the sample as assessors filled it in. Where every grade is known the same is done beside
 the truth: for the judged documents outside a shallower pool (`calibration`), and in a simulated
@@ -10,41 +10,48 @@ import pyarrow as pa
 
 from job import job
 from poolaudit import pairs
-from poolaudit.files import write_table
+from poolaudit.files import read_json, write_table
 from poolaudit.reading import qrels
 from poolaudit.scores.measure_names import levels_of
 from poolaudit.tail import sampling, sheets
+from poolaudit.tail.by_run import by_run, grades_in
 from poolaudit.tail.calibration import held_back
 from poolaudit.tail.rehearsal import rehearse
 
 with job(snakemake) as log:
-    params = snakemake.params
+    params, made = snakemake.params, snakemake.input
     settings = sampling.TailSettings(**params.settings)
-    all_pairs = pairs.read_pairs(snakemake.input.pairs)
+    all_pairs, rankings = pairs.read(made.pairs, made.rankings)
     levels, judged = levels_of(params.measures), all_pairs.relevance
-    cases = {}
+    missing = sampling.population(all_pairs, judged, settings.depth)
+    known = {}
     if params.pooled:
         rows, cut = held_back(all_pairs, settings.beyond), all_pairs.grades(settings.beyond)
-        cases["calibration"] = (rows, cut, judged)
-    for path in snakemake.input.truth:
-        rows = sampling.population(all_pairs, judged, settings.depth)
-        cases["truth"] = (rows, judged, all_pairs.grades_of(qrels.read_judgments(path), default=0))
-    tables = [
-        rehearse(all_pairs, *case, levels, settings).assign(tail=name)
-        for name, case in cases.items()
-    ]
-    for path in snakemake.input.filled_in:
-        drawn = pd.read_parquet(snakemake.input.sample)
-        sample = sheets.read_sheet(path, drawn, range(max(1, int(judged.max())) + 1))
-        strata = pd.read_parquet(snakemake.input.strata)
-        known = sampling.judged_relevant(all_pairs, judged, levels)
-        tables.append(sampling.estimate(sample, strata, known).assign(tail="assessed"))
+        known["calibration"] = (rows, cut, judged)
+    for path in made.truth:
+        truth = all_pairs.grades_of(qrels.read_judgments(path), default=0)
+        known["truth"] = (missing, judged, truth)
+    found = {
+        name: rehearse(all_pairs, rankings, *case, levels, settings) for name, case in known.items()
+    }
+    for path in made.filled_in:
+        drawn, strata = pd.read_parquet(made.sample), pd.read_parquet(made.strata)
+        sample = sheets.read_sheet(path, drawn, sheets.scale(read_json(made.source)))
+        relevant = sampling.judged_relevant(all_pairs, judged, levels)
+        frame = sampling.stratify(all_pairs, missing, settings.documents, settings.design)
+        found["assessed"] = (
+            sampling.estimate(sample, strata, relevant, alpha=settings.alpha),
+            by_run(all_pairs, rankings, judged, frame, grades_in(all_pairs, sample), levels),
+        )
         for sentence in sampling.skipped(sample, strata):
             log.warning(sentence)
-    table = pd.concat(tables)
-    write_table(snakemake.output.estimate, pa.Table.from_pandas(table, preserve_index=False))
-    for row in table[table["scope"] == "total"].itertuples():
-        log.info(
-            "%s, level %d: %.0f (%d to %d), truth %s",
-            *(row.tail, row.level, row.estimate, row.low, row.high, row.truth),
-        )
+    outputs = (snakemake.output.estimate, snakemake.output.by_run)
+    for path, tables in zip(outputs, zip(*found.values(), strict=True), strict=True):
+        table = pd.concat(t.assign(tail=name) for name, t in zip(found, tables, strict=True))
+        write_table(path, pa.Table.from_pandas(table, preserve_index=False))
+    for name, (table, _) in found.items():
+        for row in table[table["scope"] == "total"].itertuples():
+            log.info(
+                "%s, level %d: %.0f (%d to %d), truth %s",
+                *(name, row.level, row.estimate, row.low, row.high, row.truth),
+            )

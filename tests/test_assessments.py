@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from literal import grades, judgments, run, tables
+from literal import grades, judgments, run
 from poolaudit.errors import AuditError
 from poolaudit.pairs import Contributor, build
 from poolaudit.scores.lists import judged_lists
@@ -92,14 +92,12 @@ class TestFolding:
         with pytest.raises(AuditError, match="sample or targeted"):
             assessments.fold_assessments(judgments("q1: a=1"), assessed("q1: b=1"), "guess")
 
-    def test_the_first_version_tells_the_pool_from_the_rest(self):
-        pairs, _ = tables("q1: a=1 b=0 z=1", {"A": "q1: a b"})
-        table = assessments.with_routes(pairs, depth=1)
-        assert rows(table) == [
-            ("q1", "a", 1, "pool", None),
-            ("q1", "b", 0, "other", None),
-            ("q1", "z", 1, "other", None),
-        ]
+    def test_in_the_format_of_trec_eval(self):
+        old = judgments("q1: a=1 c=-1")
+        folded = assessments.fold_assessments(old, assessed("q1: b=2"), "targeted")
+        assert assessments.trec_format(folded) == "q1 0 a 1\nq1 0 b 2\nq1 0 c -1\n"
+        assert assessments.routes(folded) == {"pool": 2, "targeted": 1}
+        assert assessments.routes(old) == {}
 
 
 def compared(before, after, runs, measures, policy="nonrelevant"):
@@ -192,6 +190,19 @@ class TestComparing:
         row = found.runs.iloc[0]
         assert row["change"] == -0.5
         assert np.isnan([row["own"], row["base"]]).all()
+
+    def test_means_are_over_the_queries_that_both_versions_judged(self):
+        runs = {"A": "q1: a\nq2: b\nq3: c"}
+        found, *_ = compared("q1: a=1\nq2: b=1", "q1: a=0\nq3: c=1", runs, ["P@1"])
+        row = found.runs.iloc[0]
+        assert (row["score_before"], row["score_after"]) == (1, 0)
+        assert (row["judged_before"], row["judged_after"]) == (1, 1)
+        assert found.record()["queries_compared"] == 1
+        assert found.record()["pairs"]["removed"] == found.record()["pairs"]["added"] == 1
+
+    def test_versions_of_different_queries_are_refused(self):
+        with pytest.raises(AuditError, match="no query was judged in both"):
+            compared("q1: a=1", "q2: a=1", {"A": "q1: a"}, ["P@1"])
 
     def test_policies_that_change_the_queries_compared_are_refused(self):
         with pytest.raises(AuditError, match="nonrelevant or condense"):

@@ -28,7 +28,7 @@ SAMPLE = pd.DataFrame(
 @pytest.fixture
 def form(tmp_path):
     path = tmp_path / "sheet.html"
-    judging_form.write_form(path, SAMPLE, [0, 1], {0: "off topic", 1: "on topic"}, "Trees & <co>")
+    judging_form.write_form(path, SAMPLE, {0: "off topic", 1: "on topic"}, "Trees & <co>")
     return path
 
 
@@ -58,7 +58,7 @@ def test_holds_the_lines_of_the_sheet_and_the_grades(form):
 
 def test_another_sample_is_kept_apart_in_the_browser(form, tmp_path):
     other = tmp_path / "other.html"
-    judging_form.write_form(other, SAMPLE.assign(stratum="s1"), [0, 1])
+    judging_form.write_form(other, SAMPLE.assign(stratum="s1"), {0: "", 1: ""})
     assert data_of(other)["key"] != data_of(form)["key"]
 
 
@@ -77,6 +77,7 @@ def test_keeps_what_was_entered_and_saves_a_sheet(form, tmp_path):
         assert page.get_by_role("status").inner_text() == "2 of 3 judged"
         with page.expect_download() as download:
             page.get_by_role("button", name="Save as TSV").click()
+        assert download.value.suggested_filename == "judged.tsv"
         download.value.save_as(tmp_path / "judged.tsv")
         browser.close()
     found = sheets.read_sheet(tmp_path / "judged.tsv", SAMPLE, [0, 1])["relevance"]

@@ -75,11 +75,8 @@ class TestWriting:
 
     def test_a_sheet_nobody_touched_is_the_sample_again(self, tmp_path):
         sheets.write_sheet(tmp_path / "sheet.tsv", sample())
-        again = sheets.read_sample(tmp_path / "sheet.tsv")
-        expected = sample(inclusion_probability=[0.0333333, 0.2, 0.0333333])
-        pd.testing.assert_frame_equal(again, expected)
-        sheets.write_sheet(tmp_path / "again.tsv", again)
-        assert (tmp_path / "again.tsv").read_bytes() == (tmp_path / "sheet.tsv").read_bytes()
+        again = sheets.read_sheet(tmp_path / "sheet.tsv", sample())
+        pd.testing.assert_frame_equal(again, sample())
 
 
 class TestReading:
@@ -181,10 +178,42 @@ class TestReading:
         assert "4 mistakes" in message  # q2 1234567 has no line
 
 
-@pytest.mark.real
-def test_documents_that_are_not_on_this_machine_have_no_text(real_data, monkeypatch):
-    import ir_datasets
+class TestTargeted:
+    """A sheet that somebody wrote: any of the known pairs, without a chance of being drawn."""
 
-    monkeypatch.setattr(ir_datasets.util, "home_path", lambda: real_data / "irds_home")
-    dataset = "msmarco-passage/trec-dl-2019/judged"
-    assert sheets.stored_texts(dataset, ["7067032"]) == {}
+    KNOWN = pd.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["d1", "0042", "d3"]})
+
+    def read(self, path, *lines):
+        path.write_text("\n".join(["query_id\tquery\tdoc_id\troute\trelevance", *lines]) + "\n")
+        return sheets.read_sheet(path, self.KNOWN, range(3), whole=False)
+
+    def test_may_leave_documents_out(self, tmp_path):
+        table = self.read(tmp_path / "read.tsv", "q2\t\td3\ttargeted\t2", "q1\t\td1\ttargeted\t")
+        assert table["relevance"].tolist() == [pd.NA, pd.NA, 2]
+
+    def test_other_mistakes_are_found_as_in_a_sample(self, tmp_path):
+        lines = ("q1\t\td9\tt\t1", "q1\t\td1\tt\t3", "q1\t\td1\tt\t1", "q1\t\t42\tt\t1")
+        with pytest.raises(AuditError, match="4 mistakes") as error:
+            self.read(tmp_path / "read.tsv", *lines)
+        message = str(error.value)
+        assert "line 2: the pair q1 d9 was returned by no run and never judged" in message
+        assert "line 3: the grade 3 is not one of 0, 1, 2" in message
+        assert "line 4: the same pair as in line 3" in message
+        assert "line 5" in message and "dropped the zeros before q1 0042" in message
+
+    def test_is_no_sample(self, tmp_path):
+        self.read(tmp_path / "read.tsv", "q1\t\td1\ttargeted\t2")
+        with pytest.raises(AuditError, match="no column stratum"):
+            sheets.read_sheet(tmp_path / "read.tsv", sample())
+
+
+@pytest.mark.parametrize(
+    ("grades", "meanings", "scale"),
+    [
+        ({"-2": 9, "0": 5, "1": 2}, {}, {0: "", 1: ""}),
+        ({"0": 5}, {}, {0: "", 1: ""}),
+        ({"0": 1, "2": 1}, {"1": "some", "3": "all"}, {0: "", 1: "some", 2: "", 3: "all"}),
+    ],
+)
+def test_the_scale_ends_at_the_highest_grade_given_or_explained(grades, meanings, scale):
+    assert sheets.scale({"grades": grades, "meanings": meanings}) == scale

@@ -218,6 +218,9 @@ class TestDraw:
 
 
 def test_a_budget_buys_whole_judgments():
+    assert sampling.TailSettings(size=30).documents == 30
+    assert sampling.TailSettings(budget=80).documents == 80
+    assert sampling.TailSettings(budget=60, cost=0.75).documents == 80
     assert sampling.size_within(budget=60, cost=0.75) == 80
     with pytest.raises(AuditError, match="does not pay for one judgment"):
         sampling.size_within(budget=0.5, cost=0.75)

@@ -68,7 +68,20 @@ def test_scores_stand_beside_their_estimates_where_the_sample_is_by_query(small)
     assert table["infndcg"].tolist() == infndcg(sample)[:, 0].tolist()
 
 
-def test_no_scores_of_a_sample_over_all_queries(small):
+def test_no_estimated_scores_of_a_sample_over_all_queries(small):
     pairs, rankings = small
     table = by_run(pairs, rankings, pairs.relevance, frame(pairs), grades(pairs, "q1: c=1"), [1])
-    assert np.isnan(table[["ap", "xinfap", "ndcg", "infndcg"]].to_numpy()).all()
+    assert table["ap"].tolist() == [1 / 2, 0]
+    assert np.isnan(table[["xinfap", "infndcg", "ap_true", "recall_true"]].to_numpy()).all()
+
+
+def test_the_truth_where_the_whole_tail_is_known(small):
+    pairs, rankings = small
+    known = grades(pairs, "q1: b=0 c=1 d=0 e=2")
+    table = by_run(
+        pairs, rankings, pairs.relevance, frame(pairs), grades(pairs, "q1: c=1"), [1], known
+    )
+    # Relevant are a and z of the judgments, c and e of the tail; A has a first and c third, B has
+    # c first and e third.
+    assert table["recall_true"].tolist() == [2 / 4, 2 / 4]
+    assert table["ap_true"].tolist() == pytest.approx([(1 + 2 / 3) / 4] * 2)

@@ -45,7 +45,7 @@ def test_the_loop(demo, tmp_path, design):
     titles = dict(zip(pairs.query_ids, ["a title"] * len(pairs.query_ids), strict=True))
     sample, strata = sampling.draw(pairs, frame, queries=titles)
     sheets.write_sheet(tmp_path / "sample.tsv", sample)
-    judging_form.write_form(tmp_path / "sample.html", sample, [0, 1, 2, 3])
+    judging_form.write_form(tmp_path / "sample.html", sample, dict.fromkeys(range(4), ""))
 
     # Somebody fills it in; here the truth does.
     keys = (pa.array(sample[name], pa.string()) for name in ("query_id", "doc_id"))
@@ -55,8 +55,7 @@ def test_the_loop(demo, tmp_path, design):
     (tmp_path / "judged.tsv").write_text("\n".join([header, *reversed(judged)]) + "\n")
 
     # Read it back and estimate.
-    drawn = sheets.read_sample(tmp_path / "sample.tsv")
-    filled = sheets.read_sheet(tmp_path / "judged.tsv", drawn, [0, 1, 2, 3])
+    filled = sheets.read_sheet(tmp_path / "judged.tsv", sample, range(4))
     assert filled["relevance"].tolist() == truth[place].tolist()
     known = sampling.judged_relevant(pairs, pairs.relevance, levels)
     table = sampling.estimate(filled, strata, known, truth=frame.count(truth, levels))
@@ -65,7 +64,7 @@ def test_the_loop(demo, tmp_path, design):
     assert (total["truth"] <= total["high"]).all()
     assert sampling.skipped(filled, strata) == []
     found = grades_in(pairs, filled)
-    runs_table = by_run(pairs, rankings, pairs.relevance, frame, found, levels)
+    runs_table = by_run(pairs, rankings, pairs.relevance, frame, found, levels, truth)
     estimate = total.set_index("level")["estimate"]
     for level in levels:
         of_level = runs_table[runs_table["level"] == level]

@@ -102,7 +102,7 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
             expected="a readable file for each row of the sheet",
             todo="correct the paths in the sheet, or runs_root in " + str(file),
         )
-    _check_sheet_is_a_copy(settings, file)
+    _check_sheets_are_copies(settings, file)
     _check_baseline(settings, file, [row.run for row in rows])
     _check_local_files(settings, file, made)
     return Collection(file.stem, file, settings, rows, says_pooled)
@@ -298,6 +298,14 @@ def _complete(settings: dict[str, Any], file: Path) -> None:
                 expected="one of " + ", ".join(known),
                 todo=nearest(primary[key], known) or "add it to the list, or choose one of these",
             )
+    if "size" in settings["tail"] and "budget" in settings["tail"]:
+        raise AuditError(
+            "The sample has two sizes.",
+            where=f"{file}, key tail",
+            found="both size and budget",
+            expected="one of them",
+            todo="leave one of the two out",
+        )
     depths = set(settings["pool"]["depths"]) | ({settings["pool"].get("depth")} - {None})
     settings["pool"]["depths"] = sorted(depths)
 
@@ -324,16 +332,17 @@ def _is_made(path: Path, made: Iterable[str]) -> bool:
     return any(path.is_relative_to(folder) for folder in made)
 
 
-def _check_sheet_is_a_copy(settings: Mapping[str, Any], file: Path) -> None:
-    sheet = settings["tail"].get("sheet")
-    if sheet and Path(sheet).resolve().is_relative_to(Path("results").resolve()):
-        raise AuditError(
-            "The filled-in judging sheet lies where the workflow writes its own.",
-            where=f"{file}, key tail.sheet",
-            found=sheet,
-            expected="a file outside results/, which the next run would not write over",
-            todo="copy it out of results/ before anything else, and name the copy",
-        )
+def _check_sheets_are_copies(settings: Mapping[str, Any], file: Path) -> None:
+    for key in ("sheet", "targeted"):
+        sheet = settings["tail"].get(key)
+        if sheet and Path(sheet).resolve().is_relative_to(Path("results").resolve()):
+            raise AuditError(
+                "The filled-in judging sheet lies where the workflow writes its own.",
+                where=f"{file}, key tail.{key}",
+                found=sheet,
+                expected="a file outside results/, which the next run would not write over",
+                todo="copy it out of results/ before anything else, and name the copy",
+            )
 
 
 def _check_baseline(settings: Mapping[str, Any], file: Path, runs: list[str]) -> None:
@@ -349,10 +358,10 @@ def _check_baseline(settings: Mapping[str, Any], file: Path, runs: list[str]) ->
 
 
 def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[str]) -> None:
-    keys = ("file", "topics", "documents", "truth", "routes", "sparse_labels")
+    keys = ("file", "topics", "documents", "truth", "routes", "sparse_labels", "compare_with")
     for section, key in [
         *(("judgments", key) for key in keys),
-        ("tail", "sheet"),
+        *(("tail", key) for key in ("sheet", "targeted")),
         ("check", "declared"),
     ]:
         path = settings[section].get(key)

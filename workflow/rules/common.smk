@@ -120,6 +120,11 @@ def local_judgments():
     return {key: local_file(SETTINGS["judgments"][key]) for key in keys}
 
 
+def judgment_settings():
+    """Where the judgments come from; what they are compared with is another matter."""
+    return {key: value for key, value in SETTINGS["judgments"].items() if key != "compare_with"}
+
+
 def local_judgment_digests():
     return {key: digest_of(path) for key, path in local_judgments().items()}
 
@@ -155,14 +160,37 @@ def declared_file():
     return [local_file(path) for path in [SETTINGS["check"].get("declared")] if path]
 
 
+def targeted_sheet():
+    """The sheet of what to read first as somebody filled it in; none before."""
+    return [local_file(path) for path in [SETTINGS["tail"].get("targeted")] if path]
+
+
+def other_judgments():
+    """Another version of the judgments to compare with; none where none is named."""
+    return judgments_file("compare_with")
+
+
+def folded_judgments():
+    """The judgments with what assessors read; none before they did."""
+    name = "results/{collection}/judgments-folded.parquet"
+    return [name] if filled_in_sheet() or targeted_sheet() else []
+
+
+def comparison_policy():
+    """The primary policy, where it evaluates all versions of the judgments to the same depths."""
+    policy = SETTINGS["primary"]["policy"]
+    return policy if policy in ("nonrelevant", "condense") else "nonrelevant"
+
+
 def has_known_tail():
     """Whether grades are known beyond some judgments: a pool to cut, a judged sample, a truth."""
     return bool(POOLED or truth_file() or filled_in_sheet())
 
 
 def tail_settings():
-    """How the tail is sampled; what the assessors made of the sample is not a setting of it."""
-    return {key: value for key, value in SETTINGS["tail"].items() if key != "sheet"}
+    """How the tail is sampled; what assessors made of it, and what is targeted, is another matter."""
+    others = {"sheet", "targeted", "read_first"}
+    return {key: value for key, value in SETTINGS["tail"].items() if key not in others}
 
 
 def routes_file():
@@ -204,6 +232,8 @@ def artifact_names():
         "means": "means.parquet",
         "explanation": "explanation.json",
         "verdicts": "verdicts.json",
+        "read_first": "tail/read-first.json",
+        "read_first_documents": "tail/read-first.parquet",
         "strata": "tail/strata.parquet",
     }
     if POOLED:
@@ -219,7 +249,9 @@ def artifact_names():
             "losses": "tail/losses.parquet",
         }
     if has_known_tail():
-        names["estimate"] = "tail/estimate.parquet"
+        names |= {"estimate": "tail/estimate.parquet", "by_run": "tail/by-run.parquet"}
+    if folded_judgments() or other_judgments():
+        names |= {"versions": "judgments-compared.json", "compared": "judgments-compared.parquet"}
     if sparse_labels_file():
         names["sparse_labels"] = "sparse-labels.parquet"
     if truth_file():
@@ -239,6 +271,9 @@ def artifacts(wildcards):
 def everything():
     """All that an audit leaves for its reader, so that what was deleted is made again."""
     names = ["report.html", "tail/sample.tsv", "tail/sample.html"]
+    names += ["tail/read-first.tsv", "tail/read-first.html", "tail/read-first-pairs.parquet"]
+    if folded_judgments():
+        names += ["judgments-folded.qrels", "judgments-folded.parquet"]
     names += [f"pools/depth-{depth}.qrels" for depth in DEPTHS]
     names += [f"pools/unjudged-{depth}.tsv" for depth in DEPTHS]
     for name in artifact_names().values():
@@ -252,7 +287,7 @@ def traces(wildcards):
     jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
     jobs += ["measure_coverage", "bound_scores", "bound_ties", "keep_ledgers"]
     jobs += ["explain_judgments"]
-    jobs += ["draw_sample", "decide_verdicts"]
+    jobs += ["draw_sample", "decide_verdicts", "read_first"]
     if POOLED:
         jobs += [
             "build_pools",
@@ -263,6 +298,10 @@ def traces(wildcards):
         ]
     if has_known_tail():
         jobs += ["estimate_tail"]
+    if folded_judgments():
+        jobs += ["fold_assessments"]
+    if folded_judgments() or other_judgments():
+        jobs += ["compare_judgments"]
     if sparse_labels_file():
         jobs += ["evaluate_sparse_labels"]
     if truth_file():

@@ -1,12 +1,15 @@
-# Samples the tail that nobody judged, estimates what it holds, and tests the estimate.
-# Takes pairs.parquet, rankings.parquet and topics.parquet; gives tail/sample.tsv and its strata,
-# tail/estimate.parquet, tail/calibration.parquet and tail/losses.parquet.
+# Samples the tail that nobody judged, estimates what it holds, tests the estimate, and folds what
+# was read into the judgments.
+# Takes pairs.parquet, rankings.parquet, topics.parquet, judgments.json and the sheets that assessors
+# filled in; gives tail/sample.tsv and its strata, tail/estimate.parquet, tail/by-run.parquet,
+# tail/calibration.parquet, tail/losses.parquet and judgments-folded.*.
 
 
 rule draw_sample:
     input:
         pairs="results/{collection}/pairs.parquet",
         topics="results/{collection}/topics.parquet",
+        source="results/{collection}/judgments.json",
         documents=documents_file(),
     output:
         sheet=report(
@@ -36,12 +39,15 @@ rule draw_sample:
 rule estimate_tail:
     input:
         pairs="results/{collection}/pairs.parquet",
+        rankings="results/{collection}/rankings.parquet",
+        source="results/{collection}/judgments.json",
         truth=truth_file(),
         sample="results/{collection}/tail/sample.parquet",
         strata="results/{collection}/tail/strata.parquet",
         filled_in=filled_in_sheet(),
     output:
         estimate="results/{collection}/tail/estimate.parquet",
+        by_run="results/{collection}/tail/by-run.parquet",
         trace="results/{collection}/trace/estimate_tail.json",
     log:
         "results/{collection}/logs/estimate_tail.log",
@@ -79,3 +85,28 @@ rule calibrate_tail:
         code=code_of("calibrate_tail"),
     script:
         "../../scripts/calibrate_tail.py"
+
+
+rule fold_assessments:
+    input:
+        judgments="results/{collection}/judgments.parquet",
+        source="results/{collection}/judgments.json",
+        pairs="results/{collection}/pairs.parquet",
+        sample="results/{collection}/tail/sample.parquet",
+        filled_in=filled_in_sheet(),
+        targeted=targeted_sheet(),
+    output:
+        judgments="results/{collection}/judgments-folded.parquet",
+        qrels="results/{collection}/judgments-folded.qrels",
+        trace="results/{collection}/trace/fold_assessments.json",
+    log:
+        "results/{collection}/logs/fold_assessments.log",
+    benchmark:
+        "results/{collection}/benchmarks/fold_assessments.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        sha256=[digest_of(path) for path in filled_in_sheet() + targeted_sheet()],
+        code=code_of("fold_assessments"),
+    script:
+        "../../scripts/fold_assessments.py"

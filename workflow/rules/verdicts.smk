@@ -1,7 +1,8 @@
-# Decides which numbers and orders are ok, need a caveat or are unsafe, and says why.
+# Decides which numbers and orders are ok, need a caveat or are unsafe, says why, and what to read
+# first to settle the orders.
 # Takes the two tables, evaluation/, coverage.parquet, bounds.parquet, explanation.json and, where
-# runs were pooled, removal.parquet; gives verdicts.json, and check.json when the numbers that a
-# paper declares stand.
+# runs were pooled, removal.parquet; gives verdicts.json, tail/read-first*, and check.json when the
+# numbers that a paper declares stand.
 
 
 rule decide_verdicts:
@@ -63,3 +64,34 @@ rule check_declared:
         code=code_of("check_declared"),
     script:
         "../../scripts/check_declared.py"
+
+
+rule read_first:
+    input:
+        pairs="results/{collection}/pairs.parquet",
+        rankings="results/{collection}/rankings.parquet",
+        verdicts="results/{collection}/verdicts.json",
+        topics="results/{collection}/topics.parquet",
+        source="results/{collection}/judgments.json",
+        documents=documents_file(),
+    output:
+        sheet="results/{collection}/tail/read-first.tsv",
+        form="results/{collection}/tail/read-first.html",
+        documents="results/{collection}/tail/read-first.parquet",
+        by_lead="results/{collection}/tail/read-first-pairs.parquet",
+        leads="results/{collection}/tail/read-first.json",
+        trace="results/{collection}/trace/read_first.json",
+    log:
+        "results/{collection}/logs/read_first.log",
+    benchmark:
+        "results/{collection}/benchmarks/read_first.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        sha256=[digest_of(path) for path in documents_file()],
+        measure=SETTINGS["primary"]["measure"],
+        bounds_depth=SETTINGS["bounds"]["depth"],
+        most=SETTINGS["tail"]["read_first"],
+        code=code_of("read_first"),
+    script:
+        "../../scripts/read_first.py"

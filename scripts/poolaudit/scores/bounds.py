@@ -89,7 +89,7 @@ def bounds(
         lists = populations[at].graded.lists
         for own in (False, True):
             judgeable = populations[at].seen_to(measure.cutoff, own=own)
-            unanswered = 0 if _has_rule(measure) else np.nan
+            unanswered = 0 if has_rule(measure) else np.nan
             ends = _bounds_of(judgeable, measure)
             found += [lists.spread(values, missing=unanswered) for values in ends]
     shape = (len(measures), 4, len(rankings.runs), len(rankings.query_ids))
@@ -106,13 +106,14 @@ def bounds(
     )
 
 
-def _has_rule(measure: Measure) -> bool:
+def has_rule(measure: Measure) -> bool:
+    """Whether there are bounds of the measure."""
     return measure.ours and not measure.judged_only and measure.base in _RULES
 
 
 def _bounds_of(judgeable: Judgeable, measure: Measure) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and highest value of each list."""
-    if not _has_rule(measure):
+    if not has_rule(measure):
         nothing = np.full(judgeable.n_lists, np.nan)
         return nothing, nothing
     if measure.rel is not None and measure.rel > judgeable.top:

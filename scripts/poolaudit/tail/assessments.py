@@ -1,31 +1,30 @@
 """New assessments: folded into the judgments, and what they do to the scores.
 
 Folding makes a new version of the judgments and leaves the old one alone. Each pair of it says by
-which route it came in: from the pool, from a random sample, or because somebody targeted it. Only
-sampled documents have a known chance of having been drawn, so only they enter estimates.
+which route it came in: "pool" for what was judged before, "sample" for what was drawn at random,
+"targeted" for what somebody picked. Only sampled documents have a known chance of having been
+drawn, so only they enter estimates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from poolaudit.errors import AuditError
 from poolaudit.pairs import UNJUDGED, Pairs, Rankings
 from poolaudit.reading.complaints import indented
 from poolaudit.scores.lists import JudgedLists, judged_lists
 from poolaudit.scores.measure_names import Measure, parse_measures
-from poolaudit.scores.policies import change, coverage, evaluate, means
+from poolaudit.scores.policies import change, coverage, evaluate
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ROUTES = ("pool", "sample", "targeted", "other")
 KEY = ["query_id", "doc_id"]
 CHANCE = "inclusion_probability"
 SCHEMA = pa.schema(
@@ -37,26 +36,6 @@ SCHEMA = pa.schema(
         (CHANCE, pa.float64()),
     ]
 )
-
-
-def with_routes(pairs: Pairs, depth: int) -> pa.Table:
-    """The judgments of the two tables as the first version, with the route of each pair.
-
-    Returns:
-        query_id, doc_id, relevance, route ("pool": among the first `depth` of a pooled run, else
-        "other"), inclusion_probability (null), in the order of the pairs.
-    """
-    rows = np.flatnonzero(pairs.relevance != UNJUDGED)
-    in_pool = pairs.in_pool(depth)[rows]
-    return pa.table(
-        {
-            "query_id": pa.array(pairs.query_ids, pa.string()).take(pairs.query[rows]),
-            "doc_id": pairs.doc_id.take(rows),
-            "relevance": pairs.relevance[rows],
-            "route": pc.if_else(pa.array(in_pool), "pool", "other"),
-            CHANCE: pa.nulls(len(rows), pa.float64()),
-        }
-    )
 
 
 def fold_assessments(judgments: pa.Table, assessed: pd.DataFrame, route: str) -> pa.Table:
@@ -140,6 +119,20 @@ def _refuse_regrading(changed: pd.DataFrame) -> None:
     )
 
 
+def routes(judgments: pa.Table) -> dict[str, int]:
+    """How many pairs came in by each route; nothing for judgments that do not say."""
+    if "route" not in judgments.column_names:
+        return {}
+    counts = judgments["route"].value_counts().to_pylist()
+    return dict(sorted((count["values"], count["counts"]) for count in counts))
+
+
+def trec_format(judgments: pa.Table) -> str:
+    """Judgments as trec_eval reads them, a line `query_id 0 doc_id grade` for each."""
+    columns = (judgments[name].to_pylist() for name in (*KEY, "relevance"))
+    return "".join(f"{q} 0 {d} {g}\n" for q, d, g in zip(*columns, strict=True))
+
+
 def union(old: pa.Table, new: pa.Table) -> pa.Table:
     """query_id, doc_id, relevance of every pair that either version judged.
 
@@ -161,11 +154,22 @@ class Comparison:
             regraded, relevant_before, relevant_after (documents with a grade of 1 or more).
         runs: a row for each run and measure: run, measure, score_before, score_after, change, own
             and base (see `compare_judgments`), judged_before, judged_after (judged share of what
-            the run returned to the measure's cutoff, or of all of it).
+            the run returned to the measure's cutoff, or of all of it). Means over the queries that
+            both versions judged.
     """
 
     queries: pd.DataFrame
     runs: pd.DataFrame
+
+    def record(self) -> dict[str, Any]:
+        """The queries, and the sums over them, for JSON."""
+        counts = self.queries.drop(columns="query_id")
+        both = (counts[["judged_before", "judged_after"]] > 0).all(axis=1)
+        return {
+            "pairs": {name: int(total) for name, total in counts.sum().items()},
+            "queries_compared": int(both.sum()),
+            "queries": self.queries.to_dict("records"),
+        }
 
 
 def compare_judgments(
@@ -192,7 +196,8 @@ def compare_judgments(
         policy: "nonrelevant" or "condense".
 
     Raises:
-        AuditError: another policy: it evaluates each version to other depths.
+        AuditError: another policy: it evaluates each version to other depths. No query that both
+            versions judged.
     """
     import pandas as pd
 
@@ -205,25 +210,38 @@ def compare_judgments(
     measures = parse_measures(measures)
     either = np.where((before != UNJUDGED) | (after != UNJUDGED), 0, UNJUDGED).astype(np.int16)
     lists = judged_lists(pairs, rankings, either)
+    queries = _by_query(pairs, before, after)
+    both = ((queries["judged_before"] > 0) & (queries["judged_after"] > 0)).to_numpy()
+    _check_queries(both)
     scores = [evaluate(lists, grades, measures, policy) for grades in (before, after)]
-    total = change(*scores)
-    own = _own_part(lists, before, after, measures, policy)
+    total = change(*scores)[:, :, both]
+    own = _own_part(lists, before, after, measures, policy)[:, :, both]
     own[[not measure.ours for measure in measures]] = np.nan
     runs = len(lists.runs)
     table = {
         "run": np.tile(np.array(lists.runs, object), len(measures)),
         "measure": np.repeat([measure.name for measure in measures], runs),
-        "score_before": means(scores[0]).ravel(),
-        "score_after": means(scores[1]).ravel(),
+        "score_before": scores[0].values[:, :, both].mean(axis=2).ravel(),
+        "score_after": scores[1].values[:, :, both].mean(axis=2).ravel(),
         "change": total.mean(axis=2).ravel(),
         "own": own.mean(axis=2).ravel(),
         "base": (total - own).mean(axis=2).ravel(),
     }
     depths = [measure.cutoff or int(lists.length.max(initial=1)) for measure in measures]
     for name, grades in (("judged_before", before), ("judged_after", after)):
-        retrieved, judged, _ = coverage(lists, grades, depths)
-        table[name] = (judged.sum(axis=2) / np.maximum(1, retrieved.sum(axis=2))).ravel()
-    return Comparison(_by_query(pairs, before, after), pd.DataFrame(table))
+        retrieved, judged, _ = (n[:, :, both].sum(axis=2) for n in coverage(lists, grades, depths))
+        table[name] = (judged / np.maximum(1, retrieved)).ravel()
+    return Comparison(queries, pd.DataFrame(table))
+
+
+def _check_queries(both: np.ndarray) -> None:
+    if not both.any():
+        raise AuditError(
+            "no query was judged in both versions of the judgments",
+            found=f"{len(both):,} queries, each judged in one of the two",
+            expected="two versions of the judgments of one collection",
+            todo="name the right file under judgments: compare_with",
+        )
 
 
 def _own_part(

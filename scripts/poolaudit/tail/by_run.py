@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SCORES = ("ap", "xinfap", "ap_true", "ndcg", "infndcg", "ndcg_true", "recall_true")
+
+
 def grades_in(pairs: Pairs, sample: pd.DataFrame) -> np.ndarray:
     """int16[pairs]: the grades of a filled-in sample; UNJUDGED for all other pairs."""
     graded = sample[sample["relevance"].notna()]
@@ -40,6 +43,7 @@ def by_run(
     frame: Frame,
     found: np.ndarray,
     levels: Sequence[int],
+    known: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """What the estimate of the tail makes of each run's recall, AP and nDCG.
 
@@ -49,22 +53,25 @@ def by_run(
         frame: the strata of the tail.
         found: int16[pairs], the grades of the sample (`grades_in`).
         levels: the lowest relevant grades.
+        known: int16[pairs], the grades of the whole tail, where they are known.
 
     Returns:
         A row for each level and run: level, run, returned (relevant documents of the judgment set
         that the run returned), sampled (those of the sample), returned_tail (each of these times
         N / n of its stratum), base and base_tail (R over all queries, and what the sample adds to
-        it), recall = returned / base and recall_estimated, with both parts. Where the sample was
-        drawn by query also ap beside xinfap, and ndcg beside infndcg (uncut): means over the
-        queries with a value. Else these are null.
+        it), recall = returned / base and recall_estimated, with both parts; ap and ndcg (uncut),
+        their estimates xinfap and infndcg, means over the queries of which every stratum was
+        sampled: null unless the sample was drawn by query; recall_true, ap_true and ndcg_true, with
+        the known grades of the tail, over the same queries; null where they are not known.
     """
     import pandas as pd
 
     drawn = frame.rows[found[frame.rows] >= 0]
     stands_for = _stands_for(frame, found)
-    lists = judged_lists(pairs, rankings, np.where(judged >= 0, judged, found))
     by_query = frame.strata["query_id"].notna().all()
     sample = from_frame(pairs, rankings, judged, frame, found) if by_query else None
+    whole = _with_tail(judged, frame, found if known is None else known)
+    lists = judged_lists(pairs, rankings, whole)
     tables = []
     for level in levels:
         relevant = drawn[found[drawn] >= level]
@@ -77,7 +84,7 @@ def by_run(
             "base": (judged >= level).sum(),
             "base_tail": weight.sum(),
         }
-        scores = _scores(lists, judged, sample, level)
+        scores = _scores(lists, judged, None if known is None else whole, sample, level)
         tables.append(pd.DataFrame({"level": level, "run": lists.runs, **counts, **scores}))
     table = pd.concat(tables, ignore_index=True)
     table = table.astype({"returned": "int64", "sampled": "int64"})
@@ -101,14 +108,30 @@ def _sums(lists: JudgedLists, values: np.ndarray) -> np.ndarray:
     return np.bincount(run, values[lists.pair], minlength=len(lists.runs))
 
 
+def _with_tail(judged: np.ndarray, frame: Frame, grades: np.ndarray) -> np.ndarray:
+    """int16[pairs]: the judgments, and the grades of the tail."""
+    whole = judged.copy()
+    whole[frame.rows] = grades[frame.rows]
+    return whole
+
+
 def _scores(
-    lists: JudgedLists, judged: np.ndarray, sample: SampledJudgments | None, level: int
+    lists: JudgedLists,
+    judged: np.ndarray,
+    whole: np.ndarray | None,
+    sample: SampledJudgments | None,
+    level: int,
 ) -> dict[str, np.ndarray | float]:
-    """Scores without and with the sample, over the queries with a value in the second."""
-    if sample is None:
-        return dict.fromkeys(("ap", "xinfap", "ndcg", "infndcg"), np.nan)
-    ap, ndcg = evaluate(lists, judged, [f"AP(rel={level})", "nDCG"]).values
-    estimated = xinfap(sample, level), infndcg(sample)
-    known = ~np.isnan(estimated[0][0])
-    values = {"ap": ap, "xinfap": estimated[0], "ndcg": ndcg, "infndcg": estimated[1]}
-    return {name: value[:, known].mean(axis=1) for name, value in values.items()}
+    """Scores without and with the sample, and with all of the tail, over the same queries."""
+    measures = [f"AP(rel={level})", "nDCG"]
+    values = dict(zip(("ap", "ndcg"), evaluate(lists, judged, measures).values, strict=True))
+    sampled = np.ones(len(lists.query_ids), bool)
+    if sample is not None:
+        values |= {"xinfap": xinfap(sample, level), "infndcg": infndcg(sample)}
+        sampled = ~np.isnan(values["xinfap"][0])
+    if whole is not None:
+        values["ap_true"], values["ndcg_true"] = evaluate(lists, whole, measures).values
+    means = {name: value[:, sampled].mean(axis=1) for name, value in values.items()}
+    if whole is not None:
+        means["recall_true"] = _sums(lists, whole >= level) / max(1, (whole >= level).sum())
+    return dict.fromkeys(SCORES, np.nan) | means

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 def write_form(
     path: Path | str,
     sample: pd.DataFrame,
-    grades: Sequence[int],
-    meanings: Mapping[int, str] | None = None,
+    grades: Mapping[int, str],
     title: str = "Judging sheet",
+    saved_as: str = "judged.tsv",
 ) -> None:
     """Write the form; equal samples give equal bytes.
 
     Args:
         path: where to write.
         sample: as `tail.draw` gave it.
-        grades: the grades that can be given.
-        meanings: what each grade means, where known.
+        grades: what each grade that can be given means, as `sheets.scale` says.
         title: of the page.
+        saved_as: the name of the file that it saves.
     """
     header, *lines = sheet_lines(sample)
     digest = hashlib.sha256("\n".join([header, *lines]).encode()).hexdigest()
@@ -48,12 +48,13 @@ def write_form(
     content = {
         "key": f"poolaudit-{digest[:16]}",
         "header": header,
-        "grades": [[g, (meanings or {}).get(g, "")] for g in grades],
+        "grades": [[grade, meaning] for grade, meaning in grades.items()],
         "documents": documents,
     }
     # "<" is escaped so that no text can end the script element.
     data = json.dumps(content, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
-    write_text(path, _PAGE.replace("{title}", escape(title)).replace("{data}", data))
+    page = _PAGE.replace("{title}", escape(title)).replace("{saved_as}", saved_as)
+    write_text(path, page.replace("{data}", data))
 
 
 _PAGE = """<!doctype html>
@@ -175,7 +176,7 @@ document.getElementById("save").addEventListener("click", () => {
   const text = [sheet.header, ...lines].join("\\n") + "\\n";
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/tab-separated-values" }));
-  link.download = "judged.tsv";
+  link.download = "{saved_as}";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 });

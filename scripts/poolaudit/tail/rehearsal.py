@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poolaudit.pairs import Pairs
+from poolaudit.pairs import Pairs, Rankings
 from poolaudit.tail import sampling
+from poolaudit.tail.by_run import by_run, grades_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,16 +17,17 @@ if TYPE_CHECKING:
 
 def rehearse(
     pairs: Pairs,
+    rankings: Rankings,
     rows: np.ndarray,
     judged: np.ndarray,
     known: np.ndarray,
     levels: Sequence[int],
     settings: sampling.TailSettings,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Draw one sample, fill it in with the known grades, and estimate from it.
 
     Args:
-        pairs: the pairs.
+        pairs, rankings: the two tables.
         rows: the population, ascending row numbers.
         judged: int16[pairs], the judgments that the tail is missing from.
         known: int16[pairs], the grade of every pair of the population.
@@ -33,15 +35,17 @@ def rehearse(
         settings: how the tail is sampled.
 
     Returns:
-        What `sampling.estimate` returns, with the truth.
+        What `sampling.estimate` and `by_run.by_run` return, with the truth.
     """
-    frame = sampling.stratify(pairs, rows, settings.size, settings.design)
+    frame = sampling.stratify(pairs, rows, settings.documents, settings.design)
     sample, strata = sampling.draw(pairs, frame, settings.seed)
     place = pairs.rows_of(*(_column(sample[name]) for name in ("query_id", "doc_id")))
     filled = sample.assign(relevance=known[place])
     missed_from = sampling.judged_relevant(pairs, judged, levels)
     truth = frame.count(known, levels)
-    return sampling.estimate(filled, strata, missed_from, alpha=settings.alpha, truth=truth)
+    estimate = sampling.estimate(filled, strata, missed_from, alpha=settings.alpha, truth=truth)
+    found = grades_in(pairs, filled)
+    return estimate, by_run(pairs, rankings, judged, frame, found, levels, known)
 
 
 def _column(values: pd.Series):

@@ -50,6 +50,8 @@ class TailSettings:
         beyond: pool depth to which calibration cuts the judgments.
         depth: how far down the runs the population reaches; None: as far as they go.
         size: documents to judge; more than the population is all of it.
+        budget: what judging may cost, in any unit; None: `size` says how much is judged.
+        cost: of judging one document, in the same unit.
         design: one of DESIGNS.
         seed: of the random numbers.
         draws: samples that calibration draws.
@@ -59,10 +61,17 @@ class TailSettings:
     beyond: int = 10
     depth: int | None = 100
     size: int = 200
+    budget: float | None = None
+    cost: float = 1
     design: str = "total"
     seed: int = 2019
     draws: int = 1000
     alpha: float = 0.05
+
+    @property
+    def documents(self) -> int:
+        """How many documents are to be judged: `size`, or what the budget pays for."""
+        return self.size if self.budget is None else size_within(self.budget, self.cost)
 
 
 @dataclass(frozen=True)
@@ -109,8 +118,10 @@ def size_within(budget: float, cost: float) -> int:
     if size < 1:
         raise AuditError(
             "the budget does not pay for one judgment",
+            where="tail: budget and cost",
             found=f"budget {budget:g}, cost of a judgment {cost:g}",
             expected="a budget of at least one judgment, in the same unit",
+            todo="raise tail: budget",
         )
     return size
 

@@ -3,6 +3,9 @@
 A sheet is tab-separated text with a header line. Assessors fill in its last column, `relevance`, in
 a text editor, in a spreadsheet, or in the form of `judging_form`. Lines may come back in another
 order; nothing else may change. Reading a sheet never writes to it.
+
+There are two kinds. A *sample* has to come back whole, with the probabilities that it was drawn
+with. A *targeted* sheet names documents that somebody picked: any of them may be missing.
 """
 
 from __future__ import annotations
@@ -10,9 +13,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from poolaudit.errors import AuditError, nearest
 from poolaudit.files import write_text
@@ -21,10 +24,21 @@ from poolaudit.reading.complaints import Complaints
 if TYPE_CHECKING:
     import pandas as pd
 
-NEEDED = ("query_id", "doc_id", "stratum", "inclusion_probability", "relevance")
+DRAWN = ("stratum", "inclusion_probability")
 _FORMULA = re.compile(r"'*[=+\-@]")
 _DEFUSED = re.compile(r"'+[=+\-@]")
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE][+-]?\d+")
+
+
+def scale(source: Mapping[str, Any]) -> dict[int, str]:
+    """The grades that assessors may give, and what each means ("" where nobody said).
+
+    Args:
+        source: judgments.json. The scale ends at the highest grade that it counts or explains.
+    """
+    meanings = {int(grade): text for grade, text in source["meanings"].items()}
+    top = max(1, *meanings, *map(int, source["grades"]))
+    return {grade: meanings.get(grade, "") for grade in range(top + 1)}
 
 
 def defuse(cell: str) -> str:
@@ -68,28 +82,21 @@ def write_sheet(path: Path | str, sample: pd.DataFrame) -> None:
     write_text(path, "\n".join(sheet_lines(sample)) + "\n")
 
 
-def read_sample(path: Path | str) -> pd.DataFrame:
-    """Read a sheet as it was written, before anybody touched it, back into a sample."""
-    import pandas as pd
-
-    header, *rows = csv.reader(Path(path).read_text(encoding="utf-8").splitlines(), delimiter="\t")
-    cells = [[undo(cell) for cell in row] for row in rows]
-    sample = pd.DataFrame(cells, columns=header, dtype=str)
-    return sample.assign(
-        inclusion_probability=sample["inclusion_probability"].astype(float),
-        relevance=pd.array([None] * len(sample), "Int16"),
-    )
-
-
 def read_sheet(
-    path: Path | str, sample: pd.DataFrame, grades: Collection[int] | None = None
+    path: Path | str,
+    sample: pd.DataFrame,
+    grades: Collection[int] | None = None,
+    *,
+    whole: bool = True,
 ) -> pd.DataFrame:
     """Read a sheet that assessors filled in, or left some lines of without a grade.
 
     Args:
         path: the sheet.
-        sample: what was drawn.
+        sample: what was drawn; for a targeted sheet query_id and doc_id of all pairs that may be on
+            it.
         grades: the grades that they may give; None: any from 0 up.
+        whole: every document has to have a line. Not so for a targeted sheet.
 
     Returns:
         `sample` with its `relevance` from the sheet, null where no grade was entered.
@@ -105,12 +112,14 @@ def read_sheet(
 
     path = Path(path)
     lines = _decode(path.read_bytes()).splitlines()
-    header, rows = _parse(path, lines)
-    place = {name: header.index(name) for name in NEEDED}
+    said = [name for name in DRAWN if name in sample]
+    header, rows = _parse(path, lines, ["query_id", "doc_id", *said, "relevance"])
+    place = {name: header.index(name) for name in ("query_id", "doc_id", *said, "relevance")}
     keys = zip(sample["query_id"], sample["doc_id"], strict=True)
     drawn = {key: i for i, key in enumerate(keys)}
     complaints = Complaints(path, "sheet")
     first_line: dict[int, int] = {}
+    strangers: list[tuple[int, str, str]] = []
     found: list[int | None] = [None] * len(sample)
 
     for line, cells in rows:
@@ -120,20 +129,24 @@ def read_sheet(
         cell = {name: undo(cells[i].strip()) for name, i in place.items()}
         i = drawn.get((cell["query_id"], cell["doc_id"]))
         if i is None:
-            complaints.add([line], _saying(_stranger(cell, drawn)))
+            strangers.append((line, cell["query_id"], cell["doc_id"]))
             continue
         if i in first_line:
             complaints.add([line], _saying(f"the same pair as in line {first_line[i]}"))
             continue
         first_line[i] = line
-        for wrong in _edited(cell, sample.iloc[i]):
+        for wrong in _edited(cell, sample.iloc[i]) if said else ():
             complaints.add([line], _saying(wrong))
         if cell["relevance"]:
             found[i], wrong = _grade(cell["relevance"], grades)
             complaints.add([line] if wrong else [], _saying(wrong))
 
+    near = {(_unpadded(q), _unpadded(d)): f"{q} {d}" for q, d in drawn} if strangers else {}
+    unknown = "is not in the sample" if whole else "was returned by no run and never judged"
+    for line, query, doc in strangers:
+        complaints.add([line], _saying(_stranger(query, doc, near, unknown)))
     missing = [key for key, i in drawn.items() if i not in first_line]
-    if missing:
+    if missing and whole:
         some = ", ".join(" ".join(key) for key in missing[:5]) + (", ..." if missing[5:] else "")
         complaints.add(
             [len(lines) + 1], _saying(f"{len(missing):,} documents of the sample are gone: {some}")
@@ -141,7 +154,8 @@ def read_sheet(
     complaints.raise_any(
         lambda numbers: {n: lines[n - 1] for n in numbers if n <= len(lines)},
         what=f"the sheet cannot be used as it is ({complaints.count:,} mistakes)",
-        expected="the lines of the sheet as it was drawn, in any order, with relevance filled in: "
+        expected=("the" if whole else "any of the")
+        + " lines of the sheet as it was written, in any order, with relevance filled in: "
         + (", ".join(map(str, sorted(grades))) if grades else "0, 1, 2, ...")
         + " or nothing",
         todo="mend these lines; the file was only read, and all other lines are kept",
@@ -159,7 +173,9 @@ def _decode(content: bytes) -> str:
     return content.decode("utf-16" if is_utf16 else "utf-8-sig", "replace")
 
 
-def _parse(path: Path, lines: list[str]) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _parse(
+    path: Path, lines: list[str], needed: list[str]
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The header, and each further line that is not empty with its number."""
     if not lines:
         raise AuditError("the sheet is empty", where=str(path), todo="fill in the sheet as drawn")
@@ -173,13 +189,13 @@ def _parse(path: Path, lines: list[str]) -> tuple[list[str], list[tuple[int, lis
                 expected="tabs between the columns",
                 todo="save it as tab-separated text; nothing in it is lost",
             )
-    for name in NEEDED:
+    for name in needed:
         if name not in header:
             raise AuditError(
                 f"the sheet has no column {name}",
                 where=f"{path}:1",
                 found=", ".join(header),
-                expected=", ".join(NEEDED),
+                expected=", ".join(needed),
                 todo=nearest(name, header) or "put the header of the drawn sheet back",
             )
     numbered = enumerate(lines[1:], start=2)
@@ -190,21 +206,17 @@ def _split(line: str, separator: str) -> list[str]:
     return next(csv.reader([line], delimiter=separator), [])
 
 
-def _stranger(cell: Mapping[str, str], drawn: Iterable[tuple[str, str]]) -> str:
-    """Why a pair may be unknown."""
-    query, doc = cell["query_id"], cell["doc_id"]
-    said = f"the pair {query} {doc} is not in the sample"
+def _stranger(query: str, doc: str, near: Mapping[tuple[str, str], str], unknown: str) -> str:
+    """Why a pair may be unknown; `near` has the known pairs by their ids without leading zeros."""
+    said = f"the pair {query} {doc} {unknown}"
     converted = [value for value in (query, doc) if _SCIENTIFIC.fullmatch(value)]
     if converted:
         return (
             f"{said}; {converted[0]} is an id that a spreadsheet turned into a number: open the "
             "sheet again as it was drawn and import its columns as text"
         )
-    for other_query, other_doc in drawn:
-        same = (_unpadded(query), _unpadded(doc)) == (_unpadded(other_query), _unpadded(other_doc))
-        if same:
-            return f"{said}; a spreadsheet dropped the zeros before {other_query} {other_doc}"
-    return said
+    meant = near.get((_unpadded(query), _unpadded(doc)))
+    return f"{said}; a spreadsheet dropped the zeros before {meant}" if meant else said
 
 
 def _unpadded(text: str) -> str:
@@ -234,20 +246,3 @@ def _grade(text: str, grades: Collection[int] | None) -> tuple[int | None, str]:
     if grades is not None and int(text) not in grades:
         return None, f"the grade {text} is not one of {', '.join(map(str, sorted(grades)))}"
     return int(text), ""
-
-
-def stored_texts(dataset_id: str, doc_ids: Collection[str]) -> dict[str, str]:
-    """The text of documents from ir_datasets' store, where it is on this machine; else none.
-
-    Nothing is downloaded and no store is built.
-    """
-    import ir_datasets
-
-    dataset = ir_datasets.load(dataset_id)
-    if not dataset.has_docs():
-        return {}
-    store = dataset.docs_store()
-    if not hasattr(store, "built") or not store.built():
-        return {}
-    found = store.get_many(doc_ids)
-    return {doc_id: doc.default_text() for doc_id, doc in found.items()}

@@ -182,7 +182,7 @@ def _sign(differences: np.ndarray) -> np.ndarray:
 def of_runs(rankings: Rankings, runs: Sequence[str], cutoff: int | None) -> Rankings:
     """The rankings of these runs alone, down to the cutoff."""
     chosen = np.isin(rankings.list_run, [rankings.runs.index(run) for run in runs])
-    number = np.searchsorted(np.array(runs), np.array(rankings.runs))
+    number = np.searchsorted(np.array(runs, str), np.array(rankings.runs))
     rows = np.flatnonzero(chosen[rankings.list_of] & (rankings.rank <= (cutoff or UNCUT)))
     lengths = np.minimum(rankings.lengths[chosen], cutoff or UNCUT)
     return Rankings(
