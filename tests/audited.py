@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 import literal
 from poolaudit.cells import cells
@@ -25,11 +26,12 @@ from poolaudit.scores.measure_names import levels_of, parse_measures
 from poolaudit.scores.policies import coverage, evaluate, evaluate_policies
 from poolaudit.scores.ties import tie_sensitivity
 from poolaudit.sharing.probing import probe
-from poolaudit.tail import calibration, sampling
+from poolaudit.tail import assessments, calibration, sampling
 from poolaudit.tail.rehearsal import rehearse
 from poolaudit.verdicts.comparisons import read_evaluation
 from poolaudit.verdicts.decisions import compare_and_decide
 from poolaudit.verdicts.numbers import Evidence
+from poolaudit.verdicts.reading_order import can_be_asked, read_first
 
 QRELS = """
     q1: d1=2 d2=0 d3=1
@@ -57,6 +59,7 @@ def subject(
     policies: Sequence[str] = ("nonrelevant", "condense", "restrict"),
     depths: Sequence[int] = (1, 2),
     official: Sequence[str] = (),
+    versions: Mapping[str, str] | None = None,
 ) -> Subject:
     """What the report is made from; all runs are pooled to depth 2 unless said otherwise."""
     contributors = [
@@ -112,7 +115,8 @@ def subject(
             },
             "code": {"build_pairs": {"digest": "2" * 64, "packages": {"numpy": "2.0"}}},
         },
-        verdicts=_verdicts(pairs, rankings, contributors, measures, policies, scores, removal),
+        **_verdicts(pairs, rankings, contributors, measures, policies, scores, removal),
+        **_compared(judged, versions, contributors, tables, measures),
         **scores,
         bands=bands,
         judged_to=judged_to,
@@ -128,7 +132,7 @@ def subject(
         "pool": {"depth": 2, "depths": list(depths)},
         "bounds": {"depth": 2},
         "removal": {"variant": "all"},
-        "tail": {"beyond": 1, "depth": 3, "design": "total"},
+        "tail": {"beyond": 1, "depth": 3, "design": "total", "read_first": 50},
         "assessors": "not stated",
     }
     rows = [asdict(c) for c in contributors]
@@ -256,6 +260,7 @@ def _verdicts(
     scores: Mapping[str, Any],
     removal: pd.DataFrame | None,
 ) -> dict[str, Any]:
+    """The verdicts, and what to read first."""
     evidence = Evidence(
         evaluations=[read_evaluation(scores["evaluations"][policy], policy) for policy in policies],
         policy=policies[0],
@@ -267,7 +272,40 @@ def _verdicts(
         pool_depth=2,
         bounds_depth=2,
     )
-    return compare_and_decide(pairs, rankings, evidence, measure=measures[0])
+    verdicts = compare_and_decide(pairs, rankings, evidence, measure=measures[0])
+    askable = can_be_asked(measures[0])
+    compared = [(pair["run"], pair["other"]) for pair in verdicts["pairs"] if askable]
+    order = read_first(pairs, rankings, measures[0], compared, depth=2)
+    return {
+        "verdicts": verdicts,
+        "read_first": order.record(),
+        "read_first_documents": order.documents,
+    }
+
+
+def _compared(
+    judged: pa.Table,
+    versions: Mapping[str, str] | None,
+    contributors: Sequence[Contributor],
+    tables: Mapping[str, Any],
+    measures: Sequence[str],
+) -> dict[str, Any]:
+    """The judgments beside other versions of them, given as text."""
+    found, runs = {}, []
+    for name, text in (versions or {}).items():
+        after = literal.judgments(text)
+        both = assessments.union(judged, after)
+        pairs, rankings = build(both, [(c, tables[c.run]) for c in contributors])
+        grades = pairs.grades_of(judged), pairs.grades_of(after)
+        compared = assessments.compare_judgments(pairs, rankings, *grades, measures)
+        found[name] = compared.record() | {"routes": {}}
+        runs.append(compared.runs.assign(version=name))
+    if not found:
+        return {}
+    return {
+        "versions": {"policy": "nonrelevant", "versions": found},
+        "compared": pd.concat(runs),
+    }
 
 
 def _tail(
@@ -292,10 +330,12 @@ def _tail(
     if truth:
         known = literal.grades(pairs, truth)
         cases["truth"] = (sampling.population(pairs, judged, 3), judged, np.maximum(known, 0))
-    estimates = [
-        rehearse(pairs, *case, levels, settings).assign(tail=name) for name, case in cases.items()
+    found = [
+        [table.assign(tail=name) for table in rehearse(pairs, rankings, *case, levels, settings)]
+        for name, case in cases.items()
     ]
-    return made | ({"estimate": pd.concat(estimates)} if estimates else {})
+    names = ("estimate", "by_run")
+    return made | {n: pd.concat(t) for n, t in zip(names, zip(*found, strict=True), strict=False)}
 
 
 def _true_scores(

@@ -171,6 +171,39 @@ def test_an_assessed_sample_says_how_complete_the_judgments_are():
     assert "never judged, the sample assessed" in rendered(audit)
 
 
+def test_what_to_read_first_stands_beside_the_pairs(audit):
+    # By P@1 alpha has 1, beta 1/2, late 1/2: its x3, unjudged, could give it 1.
+    [late] = [lead for lead in audit["reading"]["leads"] if lead["other"] == "late"]
+    assert (late["leader"], late["settling"], late["smallest"]) == ("alpha", 1, True)
+    assert [row["doc_id"] for row in audit["reading"]["documents"]] == ["x3"]
+    pairs = section(rendered(audit), "pairs")
+    assert "What to read first" in pairs and "<td>x3</td>" in pairs
+    assert "<small>smallest found" not in pairs
+
+
+def test_what_the_tail_means_for_each_run():
+    audit = summarise(audited.subject(truth=TRUTH))
+    late = {row["tail"]: row for row in audit["tail"]["by_run"] if row["run"] == "late"}
+    # Of the four relevant documents late returns d1, d3, e1 and x3; x3 is not judged.
+    assert late["truth"]["recall"] == 1
+    assert late["truth"]["recall_estimated"] == late["truth"]["recall_true"] == 1
+    beta = {row["tail"]: row for row in audit["tail"]["by_run"] if row["run"] == "beta"}["truth"]
+    assert (beta["recall"], beta["recall_estimated"]) == (2 / 3, 2 / 4)
+    assert "AP and nDCG can be estimated only from a sample drawn by query" in rendered(audit)
+
+
+def test_versions_of_the_judgments_stand_side_by_side():
+    after = audited.QRELS + "q2: x3=1"
+    audit = summarise(audited.subject(versions={"other": after}, measures=["P@1"]))
+    [version] = audit["versions"]["versions"]
+    assert (version["pairs"]["added"], version["queries_compared"]) == (1, 2)
+    late = next(row for row in version["runs"] if row["run"] == "late")
+    assert (late["change"], late["own"], late["base"]) == (0.5, 0.5, 0)
+    page = section(rendered(audit), "versions")
+    assert "1 added, 0 removed" in " ".join(page.split())
+    assert "+0.5000" in page
+
+
 def test_routes_are_counted(audit):
     [by_run] = audit["judgments"]["routes"]
     # d1 by alpha alone, d3 by beta alone; d2, e1 and e2 by both.
@@ -195,6 +228,10 @@ def test_a_level_that_is_not_the_official_one_is_said():
 
 def rendered(audit):
     return page.html(audit, charts.charts(audit), "")
+
+
+def section(html, name):
+    return html.split(f'<section id="{name}"')[1].split("</section>")[0]
 
 
 @pytest.fixture(scope="module")

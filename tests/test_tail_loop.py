@@ -1,17 +1,27 @@
-"""The whole loop on a small simulated campaign: draw, fill in, estimate, fold, compare."""
+"""The whole loop: draw, fill in, estimate, fold, compare; by the library, and as docs/judging.md
+has it on the demo."""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from poolaudit.campaign import corpus, simulation
+from poolaudit.files import read_json, sha256
 from poolaudit.pairs import Contributor, build
 from poolaudit.reading.qrels import read_judgments
 from poolaudit.reading.runs import read_run
 from poolaudit.tail import assessments, judging_form, sampling, sheets
 from poolaudit.tail.by_run import by_run, grades_in
+from workflow import ROOT, planned
 
 SETTINGS = {"documents": 2000, "topics": 6, "relevant": 40, "decoys": 40, "run_depth": 60}
 
@@ -89,3 +99,91 @@ def test_the_loop(demo, tmp_path, design):
     # The folded documents are no longer in the tail.
     assert len(sampling.population(new_pairs, after, 50)) == len(rows) - len(sample)
     assert np.array_equal(new_pairs.relevance, after)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder in which the workflow lies as in a clone."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("workflow", "scripts", "config", "environment.yml"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+def run_commands(project, heading):
+    """Run the commands that stand under a heading of docs/judging.md."""
+    text = (ROOT / "docs" / "judging.md").read_text(encoding="utf-8")
+    [section] = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    [commands] = re.findall(r"^```sh\n(.*?)^```", section, re.M | re.S)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    run = subprocess.run(
+        ["bash", "-e", "-c", commands],
+        cwd=project,
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout
+    return run.stdout
+
+
+@pytest.mark.workflow
+def test_the_how_to_on_the_demo(project):
+    made = project / "results" / "judging"
+
+    run_commands(project, "Draw")
+    sample, first = (
+        pd.read_csv(made / f"tail/{name}.tsv", sep="\t", dtype={"query_id": str})
+        for name in ("sample", "read-first")
+    )
+    assert (len(sample), len(first)) == (200, 50)
+    assert set(first["route"]) == {"targeted"}
+    assert first[["query", "text"]].notna().all(axis=None)
+    drawn = sha256(made / "tail/sample.tsv")
+
+    run_commands(project, "Fill in")
+    run_commands(project, "Estimate, fold in, compare")
+    assert sha256(made / "tail/sample.tsv") == drawn
+    # The truth filled in the sample that the rehearsal fills in with the truth.
+    estimate = pd.read_parquet(made / "tail/estimate.parquet").query("scope == 'total'")
+    assessed, known = (estimate[estimate["tail"] == tail] for tail in ("assessed", "truth"))
+    assert len(assessed) == 1
+    for column in ("judged", "relevant", "estimate", "low", "high"):
+        assert assessed[column].tolist() == known[column].tolist()
+    assert (assessed["low"].item(), assessed["high"].item()) != (0, assessed["population"].item())
+    by_run = pd.read_parquet(made / "tail/by-run.parquet")
+    assert set(by_run["tail"]) == {"assessed", "calibration", "truth"}
+    assert by_run.loc[by_run["tail"] == "assessed", "run"].nunique() == 27
+
+    folded = pd.read_parquet(made / "judgments-folded.parquet")
+    judgments = pd.read_parquet(made / "judgments.parquet")
+    both = pd.merge(sample, first, on=["query_id", "doc_id"])
+    assert folded["route"].value_counts().to_dict() == {
+        "pool": len(judgments),
+        "sample": 200,
+        "targeted": 50 - len(both),
+    }
+    qrels = read_judgments(made / "judgments-folded.qrels").to_pandas()
+    pd.testing.assert_frame_equal(qrels, folded[["query_id", "doc_id", "relevance"]])
+
+    versions = read_json(made / "judgments-compared.json")["versions"]
+    assert versions["folded"]["pairs"]["added"] == len(folded) - len(judgments)
+    assert versions["folded"]["pairs"]["removed"] == versions["folded"]["pairs"]["regraded"] == 0
+    assert versions["other"]["pairs"]["removed"] > 0
+    runs = pd.read_parquet(made / "judgments-compared.parquet")
+    assert (runs["own"] + runs["base"]).to_numpy() == pytest.approx(runs["change"].to_numpy())
+
+    page = (made / "report.html").read_text(encoding="utf-8")
+    assert "Other versions of the judgments" in page and "the sample assessed" in page
+    assert planned(project, "report", "--config", "collection=judging.yaml") == {}
+    with (project / "read.tsv").open("a") as sheet:
+        sheet.write("\n")
+    assert set(planned(project, "report", "--config", "collection=judging.yaml")) == {
+        *("fold_assessments", "compare_judgments"),
+        *("record_provenance", "render_report"),
+    }
+
+    assert "fetch_judgments" in run_commands(project, "Go on with the new version")

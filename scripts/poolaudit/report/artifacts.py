@@ -29,11 +29,15 @@ class Artifacts:
         bands, judged_to: coverage-bands.parquet and judged-to.parquet.
         ties, ties_crossed, queries, means: the tables of these names.
         labels, explanation, verdicts, provenance: the records of these names.
+        read_first, read_first_documents: tail/read-first.json and tail/read-first.parquet.
         contributions, growth: pools.parquet and pools/growth.parquet; None without pooled runs, and
             so for all that follow.
         removal, removal_queries, routes: the tables of these names.
         strata: tail/strata.parquet, what the judging sheet was drawn from.
-        estimate, calibration, losses: the tables of tail/; the last two None without pooled runs.
+        estimate, by_run, calibration, losses: the tables of tail/; the last two None without pooled
+            runs.
+        versions, compared: judgments-compared.json and judgments-compared.parquet; None where there
+            is one version of the judgments.
         sharing, sharing_figures: sharing.json and sharing.parquet; None without pooled runs.
         sparse_labels: RR over a second, sparse set of labels; None where there is none.
         truth: measure, run, query_id, value on the true relevance; None where nobody knows it.
@@ -56,6 +60,8 @@ class Artifacts:
     means: pd.DataFrame
     explanation: dict[str, Any]
     verdicts: dict[str, Any]
+    read_first: dict[str, Any]
+    read_first_documents: pd.DataFrame
     provenance: dict[str, Any]
     contributions: pd.DataFrame | None = None
     growth: pd.DataFrame | None = None
@@ -64,12 +70,15 @@ class Artifacts:
     routes: pd.DataFrame | None = None
     strata: pd.DataFrame | None = None
     estimate: pd.DataFrame | None = None
+    by_run: pd.DataFrame | None = None
     calibration: pd.DataFrame | None = None
     losses: pd.DataFrame | None = None
     sharing: dict[str, Any] | None = None
     sharing_figures: pd.DataFrame | None = None
     sparse_labels: pd.DataFrame | None = None
     truth: pd.DataFrame | None = None
+    versions: dict[str, Any] | None = None
+    compared: pd.DataFrame | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
 
 

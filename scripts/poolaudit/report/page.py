@@ -55,6 +55,7 @@ def markdown(audit: Mapping[str, Any], charts: Mapping[str, Chart]) -> str:
 def _content(audit: Mapping[str, Any], charts: Mapping[str, Chart]) -> dict[str, Any]:
     true = {row["run"]: row["true"] for row in audit["truth"]["runs"]} if audit["truth"] else {}
     measures = [m.name for m in parse_measures(audit["settings"]["measures"])]
+    leads = {frozenset((lead["leader"], lead["other"])): lead for lead in audit["reading"]["leads"]}
     return {
         "audit": audit,
         "answers": answers(audit),
@@ -62,6 +63,10 @@ def _content(audit: Mapping[str, Any], charts: Mapping[str, Chart]) -> dict[str,
         "citation": citation(audit),
         "measures": measures,
         "true_scores": true,
+        "leads": [
+            leads.get(frozenset((pair["run"], pair["other"])))
+            for pair in audit["verdicts"]["pairs"]
+        ],
         "charts": charts,
     }
 

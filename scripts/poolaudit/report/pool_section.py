@@ -25,6 +25,10 @@ ESTIMATE = (
     *("tail", "level", "population", "sampled", "judged", "relevant", "estimate", "low", "high"),
     *("truth", "judged_relevant", "completeness", "completeness_low", "completeness_high"),
 )
+BY_RUN = (
+    *("tail", "run", "base", "base_tail", "recall", "recall_estimated", "recall_true"),
+    *("ap", "xinfap", "ap_true", "ndcg", "infndcg", "ndcg_true"),
+)
 
 
 def depth(subject: Subject) -> dict[str, Any] | None:
@@ -286,6 +290,9 @@ def tail(subject: Subject) -> dict[str, Any]:
         "estimates": []
         if known is None
         else records(known.loc[known["scope"] == "total", list(ESTIMATE)]),
+        "by_run": []
+        if made.by_run is None
+        else records(made.by_run.loc[made.by_run["level"] == subject.level, list(BY_RUN)]),
         "calibration": None if made.calibration is None else records(made.calibration),
         "proportional": None if made.losses is None else records(proportional(made.losses)),
         "losses": None

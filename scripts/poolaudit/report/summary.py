@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from poolaudit.report import pool_section, runs_section
+from poolaudit.report import pool_section, reading_section, runs_section
 from poolaudit.report.subject import Subject
 from poolaudit.scores.measure_names import levels_of
 
@@ -25,6 +25,7 @@ def summarise(subject: Subject) -> dict[str, Any]:
         "settings": dict(subject.settings),
         "judgments": _judgments(subject),
         "verdicts": subject.made.verdicts,
+        "reading": reading_section.reading(subject),
         "runs": runs,
         "depth": pool_section.depth(subject),
         "reach": pool_section.reach(subject),
@@ -32,6 +33,7 @@ def summarise(subject: Subject) -> dict[str, Any]:
         "sharing": pool_section.sharing(subject),
         "tail": pool_section.tail(subject),
         "truth": runs_section.truth(subject, runs),
+        "versions": reading_section.versions(subject),
         "queries": runs_section.queries(subject),
         "provenance": _provenance(subject),
     }
