@@ -1,13 +1,12 @@
 """Order the unjudged documents by what reading them does for the compared pairs, as a sheet too."""
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_json, write_table
-from poolaudit.reading.documents import read_documents
+from poolaudit.reading.documents import open_documents
 from poolaudit.tail import sheets
 from poolaudit.tail.judging_form import write_form
 from poolaudit.verdicts import reading_order
@@ -29,11 +28,7 @@ with job(snakemake) as log:
     )
     topics = pq.read_table(made.topics).to_pydict()
     queries = dict(zip(topics["query_id"], topics["text"], strict=True))
-    texts = {}
-    for path in made.documents:
-        wanted = pc.field("doc_id").isin(pa.array(found.documents["doc_id"], pa.string()))
-        texts = dict(zip(*read_documents(path).filter(wanted).to_pydict().values(), strict=True))
-    sheet = found.sheet(queries, texts)
+    sheet = found.sheet(queries, open_documents(list(made.documents), params.store))
     sheets.write_sheet(output.sheet, sheet)
     scale = sheets.scale(read_json(made.source))
     write_form(output.form, sheet, scale, "What to read first", "read-first.tsv")

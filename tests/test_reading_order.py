@@ -9,6 +9,7 @@ import pytest
 
 from literal import tables
 from poolaudit.errors import AuditError
+from poolaudit.reading.documents import DocumentFile
 from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.policies import evaluate, means
 from poolaudit.verdicts.reading_order import can_be_asked, read_first
@@ -82,14 +83,16 @@ class TestPrecision:
         assert order.settling == order.leads["settling"].item() == 2
         assert order.leads["documents"].item() == 3
 
-    def test_as_a_judging_sheet(self, order):
-        sheet = order.sheet({"q1": "tall trees"}, {"y": "Oaks grow."})
+    def test_as_a_judging_sheet(self, order, tmp_path):
+        (tmp_path / "documents.tsv").write_text("n\tElms.\ny\tOaks grow.\n")
+        documents = DocumentFile(tmp_path / "documents.tsv")
+        sheet = order.sheet({"q1": "tall trees"}, documents)
         assert sheet.columns.tolist() == [
             "query_id", "query", "doc_id", "text", "route", "relevance",
         ]  # fmt: skip
         assert sheet.iloc[1].tolist()[:-1] == ["q1", "tall trees", "y", "Oaks grow.", "targeted"]
         assert sheet["relevance"].isna().all()
-        assert "text" not in order.sheet({}, {})
+        assert "text" not in order.sheet({})
 
 
 def test_documents_that_both_runs_have_at_one_rank_are_not_worth_reading():
@@ -193,7 +196,7 @@ def test_nothing_to_settle(compared):
     pairs, rankings = tables("q1: a=1", {"A": "q1: a x", "B": "q1: a y"})
     order = read_first(pairs, rankings, "P@2", compared)
     assert order.record() == {"leads": [], "settling": 0}
-    assert len(order.documents) == len(order.by_lead) == len(order.sheet({}, {})) == 0
+    assert len(order.documents) == len(order.by_lead) == len(order.sheet({})) == 0
 
 
 @pytest.mark.parametrize("measure", ["Bpref", "infAP", "Rprec"])

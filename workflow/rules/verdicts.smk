@@ -89,6 +89,7 @@ rule read_first:
         "../../environment.yml"
     params:
         sha256=[digest_of(path) for path in documents_file()],
+        store=document_store(),
         measure=SETTINGS["primary"]["measure"],
         bounds_depth=SETTINGS["bounds"]["depth"],
         most=SETTINGS["tail"]["read_first"],

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from poolaudit.errors import AuditError
 from poolaudit.pairs import NEVER, Pairs, Rankings
@@ -34,6 +35,8 @@ from poolaudit.verdicts.ranges import exact_ranges, is_exact, open_documents, ou
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from poolaudit.reading.documents import Documents
 
 SAME = 1e-12
 """Scores that differ by no more are equal but for the last bits."""
@@ -85,19 +88,20 @@ class ReadingOrder:
         """The leads, and the settling set of all together, for JSON."""
         return {"leads": self.leads.to_dict("records"), "settling": self.settling}
 
-    def sheet(self, queries: Mapping[str, str], texts: Mapping[str, str]) -> pd.DataFrame:
+    def sheet(self, queries: Mapping[str, str], documents: Documents | None = None) -> pd.DataFrame:
         """The documents as a judging sheet: query_id, query, doc_id, text (only if any is at hand),
         route, relevance (null: not judged yet), most useful first.
 
         Args:
             queries: the text of each query by its id.
-            texts: the text of documents by their id, where at hand.
+            documents: where their text is at hand.
         """
         import pandas as pd
 
         table = self.documents[["query_id", "doc_id", "route"]]
         table.insert(1, "query", [queries.get(query) or "" for query in table["query_id"]])
-        if texts:
+        if documents:
+            texts = documents.texts(pa.array(table["doc_id"], pa.string()))
             table.insert(3, "text", [texts.get(doc, "") for doc in table["doc_id"]])
         return table.assign(relevance=pd.array([None] * len(table), "Int16"))
 
