@@ -395,3 +395,9 @@ def test_the_judgments_of_trec_8_are_read(real_data):
     assert loaded.source["grades"] == {"0": 82102, "1": 4728}
     assert rows(loaded.topics)[0] == ("401", "foreign minorities, Germany", True)
     assert loaded.topics.num_rows == 50
+
+
+def test_a_table_may_say_by_which_route_a_pair_came_in(tmp_path):
+    path = tmp_path / "folded.tsv"
+    path.write_text("query_id\tdoc_id\trelevance\troute\nq1\ta\t1\tpool\nq1\tb\t0\tsample\n")
+    assert read_judgments(path)["route"].to_pylist() == ["pool", "sample"]

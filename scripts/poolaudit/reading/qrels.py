@@ -42,6 +42,7 @@ _COLUMNS = (
         True,
     ),
     Column("stratum", "label", ("stratum", "strata")),
+    Column("route", "label", ("route",)),
     Column(
         "relevance",
         "number",
@@ -94,8 +95,8 @@ class Judgments:
 
     Attributes:
         judgments: query_id, doc_id (string), relevance (int16) and, where the source has them,
-            stratum, method (string) and probability (float64); sorted by query_id, then doc_id,
-            in byte order. Grades below 0 mean "in the pool, not judged".
+            stratum, method, route (string) and probability (float64); sorted by query_id, then
+            doc_id, in byte order. Grades below 0 mean "in the pool, not judged".
         topics: query_id, text (string, null where unknown) and judged (bool: whether any document
             of the query has a grade of 0 or more); sorted by query_id.
         source: JSON-able: where they came from, with digests; "rows", "queries", "grades" (rows
@@ -259,7 +260,7 @@ def checked(
             grade = np.maximum(grade, 0)
     columns = {name: one(table[name]) for name in ("query_id", "doc_id")}
     columns["relevance"] = from_numpy(grade.astype(np.int16))
-    for extra in ("stratum", "method", "probability"):
+    for extra in ("stratum", "method", "route", "probability"):
         if extra in table.column_names:
             columns[extra] = one(table[extra])
     return pa.table(columns), notes
