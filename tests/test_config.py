@@ -58,9 +58,17 @@ def test_a_measure_under_two_names_is_refused(folder):
     assert "A measure is named more than once." in complaint()
 
 
-def test_a_sheet_filled_in_among_the_results_would_be_written_over(folder):
-    (folder / "mine.yaml").write_text(SETTINGS + "tail: {sheet: results/mine/tail/sample.tsv}\n")
-    assert "copy it out of results/" in complaint()
+@pytest.mark.parametrize("key", ["sheet", "targeted"])
+def test_a_sheet_filled_in_among_the_results_would_be_written_over(folder, key):
+    (folder / "mine.yaml").write_text(SETTINGS + f"tail: {{{key}: results/mine/tail/sample.tsv}}\n")
+    assert "copy it out of results/" in complaint() and f"key tail.{key}" in complaint()
+
+
+def test_a_sample_has_a_size_or_a_budget(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "tail: {budget: 60, cost: 0.5}\n")
+    assert "size" not in config.load_collection("mine.yaml").settings["tail"]
+    (folder / "mine.yaml").write_text(SETTINGS + "tail: {budget: 60, size: 100}\n")
+    assert "both size and budget" in complaint()
 
 
 def test_the_nominal_depth_is_one_of_the_depths(folder):

@@ -142,6 +142,13 @@ def _better(audit: Mapping[str, Any]) -> Iterator[str]:
             f"Judging the rest could turn {turning} of the orders around, "
             f"{sum(map(_can_turn, claimed)) or 'none'} of them with such a difference."
         )
+        reading = audit["reading"]
+        if reading["documents"]:
+            yield (
+                f"To settle all of them {counted(reading['settling'], 'document', 'documents')} "
+                "would have to be read and be found nonrelevant; the most useful to read come "
+                "first in tail/read-first.tsv."
+            )
     else:
         reach = audit["verdicts"]["pairs"][0]["figures"]["open_to"]
         yield (
