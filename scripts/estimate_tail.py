@@ -12,7 +12,6 @@ from job import job
 from poolaudit import pairs
 from poolaudit.files import write_table
 from poolaudit.reading import qrels
-from poolaudit.scores.measure_names import levels_of
 from poolaudit.tail import sampling, sheets
 from poolaudit.tail.calibration import held_back
 from poolaudit.tail.rehearsal import rehearse
@@ -21,7 +20,7 @@ with job(snakemake) as log:
     params = snakemake.params
     settings = sampling.TailSettings(**params.settings)
     all_pairs = pairs.read_pairs(snakemake.input.pairs)
-    levels, judged = levels_of(params.measures), all_pairs.relevance
+    levels, judged = params.levels, all_pairs.relevance
     cases = {}
     if params.pooled:
         rows, cut = held_back(all_pairs, settings.beyond), all_pairs.grades(settings.beyond)

@@ -99,6 +99,7 @@ def subject(
             }
         ),
         notes={name: _notes(name) for name in runs},
+        answered={name: [] for name in runs},
         pairs=pd.DataFrame(
             {
                 "query_id": np.array(pairs.query_ids, object)[pairs.query],
@@ -142,7 +143,7 @@ def _as_read(table: Any) -> Any:
 
 
 def _notes(name: str) -> dict[str, Any]:
-    return {"found": [], "topics": [], "digests": {"ranking": name, "top": name}}
+    return {"found": [], "digests": {"ranking": name, "top": name}}
 
 
 def _scores(

@@ -43,18 +43,28 @@ def code_of(script: Path) -> dict[str, Any]:
         name = path.relative_to(root).as_posix()
         if name in files:
             continue
-        files[name] = sha256(path)
-        for module in _imports(path):
-            top = module.partition(".")[0]
-            if top == LIBRARY.name:
-                waiting += _files_of(module, LIBRARY.parent)
-            elif (script.parent / f"{top}.py").is_file():
-                waiting.append(script.parent / f"{top}.py")
-            elif top not in sys.stdlib_module_names:
-                packages |= _package_version(top)
+        digest, beside, installed = _read(path, script.parent)
+        files[name] = digest
+        packages |= installed
+        waiting += beside
     files, packages = dict(sorted(files.items())), dict(sorted(packages.items()))
     digest = hashlib.sha256(repr((files, packages)).encode()).hexdigest()
     return {"digest": digest, "files": files, "packages": packages}
+
+
+@cache
+def _read(path: Path, scripts: Path) -> tuple[str, list[Path], dict[str, str]]:
+    """A file's digest, the project's files that it imports, and the versions of the packages."""
+    files, packages = [], {}
+    for module in _imports(path):
+        top = module.partition(".")[0]
+        if top == LIBRARY.name:
+            files += _files_of(module, LIBRARY.parent)
+        elif (scripts / f"{top}.py").is_file():
+            files.append(scripts / f"{top}.py")
+        elif top not in sys.stdlib_module_names:
+            packages |= _package_version(top)
+    return sha256(path), files, packages
 
 
 def _files_of(module: str, root: Path) -> list[Path]:
@@ -68,15 +78,19 @@ def _files_of(module: str, root: Path) -> list[Path]:
     return found
 
 
-@cache
 def _imports(path: Path) -> tuple[str, ...]:
     """Dotted names that a file imports; for `from a import b` both `a` and `a.b`."""
-    names = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    names, waiting = [], [ast.parse(path.read_bytes())]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        # Only statements can hold an import, and expressions are most of a file.
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, block, [])
+            waiting += inner if isinstance(inner, list) else []
     return tuple(names)
 
 

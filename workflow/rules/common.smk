@@ -21,6 +21,7 @@ from poolaudit.config import (
     read_sheet,
 )
 from poolaudit.errors import AuditError
+from poolaudit.scores.measure_names import levels_of, parse_measures
 
 CAMPAIGN = "results/campaign"
 
@@ -93,6 +94,19 @@ def title(wildcards):
 
 def assessors(wildcards):
     return SETTINGS["assessors"]
+
+
+def cutoffs():
+    """How far down the lists coverage is counted: standard depths, and those of the measures."""
+    deepest = SETTINGS["bounds"]["depth"]
+    return sorted(
+        {5, 10, 20, 100, 1000} | {m.cutoff or deepest for m in parse_measures(SETTINGS["measures"])}
+    )
+
+
+def audit_settings():
+    """The settings that numbers depend on; the title only stands above the report."""
+    return {key: value for key, value in SETTINGS.items() if key != "title"}
 
 
 def form_digests():
@@ -191,6 +205,7 @@ def artifact_names():
         "source": "judgments.json",
         "topics": "topics.parquet",
         "notes": [f"runs/{run}.json" for run in RUNS],
+        "answered": "answered.json",
         "pairs": "pairs.parquet",
         "evaluations": [f"evaluation/{policy}.parquet" for policy in SETTINGS["policies"]],
         "coverage": "coverage.parquet",
@@ -248,7 +263,8 @@ def everything():
 
 def traces(wildcards):
     """The traces of the jobs that made the artifacts."""
-    jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS), "build_pairs"]
+    jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS)]
+    jobs += ["compare_topics", "build_pairs"]
     jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
     jobs += ["measure_coverage", "bound_scores", "bound_ties", "keep_ledgers"]
     jobs += ["explain_judgments"]

@@ -19,7 +19,7 @@ rule record_provenance:
         "../../environment.yml"
     params:
         collection=AUDIT.name,
-        settings=SETTINGS,
+        settings=audit_settings(),
         code=code_of("record_provenance"),
     script:
         "../../scripts/record_provenance.py"
