@@ -98,7 +98,7 @@ def test_every_package_that_a_script_imports_has_its_version_in_the_digest(scrip
 def test_the_digest_follows_the_code_and_not_the_time(script):
     def digest():
         provenance.code_of.cache_clear()
-        provenance._read.cache_clear()
+        provenance.read_code.cache_clear()
         return provenance.code_of(script)["digest"]
 
     before = digest()

@@ -43,7 +43,7 @@ def code_of(script: Path) -> dict[str, Any]:
         name = path.relative_to(root).as_posix()
         if name in files:
             continue
-        digest, beside, installed = _read(path, script.parent)
+        digest, beside, installed = read_code(path, script.parent)
         files[name] = digest
         packages |= installed
         waiting += beside
@@ -53,8 +53,8 @@ def code_of(script: Path) -> dict[str, Any]:
 
 
 @cache
-def _read(path: Path, scripts: Path) -> tuple[str, list[Path], dict[str, str]]:
-    """A file's digest, the project's files that it imports, and the versions of the packages."""
+def read_code(path: Path, scripts: Path) -> tuple[str, list[Path], dict[str, str]]:
+    """A file: its digest, the files of the project and the versions of packages it imports."""
     files, packages = [], {}
     for module in _imports(path):
         top = module.partition(".")[0]
