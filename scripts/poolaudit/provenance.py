@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import subprocess
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -164,6 +165,26 @@ def collect(traces: Iterable[Path]) -> dict[str, Any]:
             }
     _refuse(changed)
     return artifacts
+
+
+def repository(root: Path) -> dict[str, Any]:
+    """The state of the git repository whose top folder is `root`.
+
+    Returns:
+        `commit`, its `date` (ISO 8601) and whether the tree is `clean`; all None without one.
+    """
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() == root.resolve():
+            commit, date = git("log", "-1", "--format=%H %cs").split()
+            return {"commit": commit, "date": date, "clean": not git("status", "--porcelain")}
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    return {"commit": None, "date": None, "clean": None}
 
 
 def _refuse(changed: list[str]) -> None:

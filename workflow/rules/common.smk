@@ -12,6 +12,7 @@ SCRIPTS = Path(workflow.basedir).parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 from poolaudit import files, provenance
+from poolaudit.archive import contents
 from poolaudit.config import (
     DOCUMENT_STORE,
     SCHEMAS,
@@ -105,8 +106,40 @@ def cutoffs():
 
 
 def audit_settings():
-    """The settings that numbers depend on; the title only stands above the report."""
-    return {key: value for key, value in SETTINGS.items() if key != "title"}
+    """The settings that numbers depend on; not what only names the report or its archive."""
+    return {key: value for key, value in SETTINGS.items() if key not in {"title", "archive"}}
+
+
+def kept_inputs():
+    """The files of the user's that the archive keeps, by their names in it."""
+    collection = f"config/collections/{AUDIT.name}.yaml"
+    kept = {collection: str(AUDIT.file), SETTINGS["runs"]: str(find(SETTINGS["runs"]))}
+    if SETTINGS["archive"]["inputs"] == "files":
+        paths = user_files().values()
+        kept |= {path: str(find(path)) for path in paths if not is_made(path)}
+    return {contents.below(name): path for name, path in kept.items()}
+
+
+def against(wildcards):
+    """The files of the audit that the target compare sets this one beside."""
+    if "against" not in config:
+        raise WorkflowError("Name another audit: --config against=<an archive or a results folder>")
+    return [ancient(str(path)) for path in contents.audit_files(Path(config["against"]))]
+
+
+def against_digests(wildcards):
+    return [files.sha256(path) for path in against(wildcards)]
+
+
+def user_files():
+    """Every file of the user's that the audit reads, by what names it."""
+    return contents.user_files(SETTINGS, {run: str(row.path) for run, row in RUNS.items()})
+
+
+def project_digest():
+    """One digest of all files of the project that the archive keeps."""
+    names = contents.project_files(SCRIPTS.parent)
+    return files.digest({name: files.sha256(SCRIPTS.parent / name) for name in names})
 
 
 def form_digests():
@@ -253,7 +286,7 @@ def artifacts(wildcards):
 
 def everything():
     """All that an audit leaves for its reader, so that what was deleted is made again."""
-    names = ["report.html", "tail/sample.tsv", "tail/sample.html"]
+    names = ["report.html", "ro-crate-metadata.json", "tail/sample.tsv", "tail/sample.html"]
     names += [f"pools/depth-{depth}.qrels" for depth in DEPTHS]
     names += [f"pools/unjudged-{depth}.tsv" for depth in DEPTHS]
     for name in artifact_names().values():
