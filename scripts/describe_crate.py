@@ -16,7 +16,8 @@ The audit `{collection}` by poolaudit, as one research object. `report.html` is 
 `ro-crate-metadata.json` describes every file with its SHA-256, `provenance.json` says which rule
 made it from what. `code/` holds the workflow, `inputs/` the settings{inputs}.
 
-`code/scripts/verify.py` checks an archive of this: every digest, and that the numbers come out again.
+`code/scripts/verify.py` checks an archive of this: every digest, and that the numbers come out
+again.
 """
 PROJECT = Path(__file__).resolve().parents[1]
 

@@ -1,4 +1,4 @@
-"""Pack the crate and Snakemake's own records into one archive of which every byte is vouched for."""
+"""Pack the crate and Snakemake's own records into one archive; every byte is vouched for."""
 
 import base64
 import tempfile

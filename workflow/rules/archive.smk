@@ -37,8 +37,6 @@ rule describe_crate:
 rule pack_archive:
     input:
         crate="results/{collection}/ro-crate-metadata.json",
-        code="results/{collection}/code",
-        inputs="results/{collection}/inputs",
     output:
         archive="results/{collection}/archive.zip",
     log:

@@ -1,7 +1,7 @@
 """Bags: archives of which every byte is vouched for (BagIt 1.0, RFC 8493).
 
-The same files give the same bytes: names are sorted, times fixed, and nothing is compressed, because
-compressors differ between versions and most tables are compressed already.
+The same files give the same bytes: names are sorted, times fixed, and nothing is compressed,
+because compressors differ between versions and most tables are compressed already.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -140,7 +141,7 @@ def open_bag(path: Path | str) -> Bag:
         entries = _entries(path)
         names = sorted(entry.filename for entry in entries)
         unsafe += [f"{e.filename} is a link or no file" for e in entries if not _is_file(e)]
-        unsafe += [f"{n} stands twice" for n, m in zip(names, names[1:], strict=False) if n == m]
+        unsafe += [f"{n} stands twice" for n, m in pairwise(names) if n == m]
     unsafe += [f"{name} leads out of the archive" for name in names if not _is_inside(name)]
     if unsafe:
         raise AuditError(
@@ -189,8 +190,8 @@ def faults(bag: Bag) -> list[str]:
     """What is wrong with the bytes of a bag, one sentence a fault; nothing when all hold.
 
     Every file must be in a manifest with the digest it has, and every file of a manifest must be
-    there. The zip file itself must be what `write_bag` makes of these files, so that no byte between
-    them can differ either.
+    there. The zip file itself must be what `write_bag` makes of these files, so that no byte
+    between them can differ either.
     """
     found, listed = [], {MANIFEST, TAG_MANIFEST, "bagit.txt"}
     for manifest in (TAG_MANIFEST, MANIFEST):

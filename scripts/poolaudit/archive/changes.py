@@ -147,7 +147,7 @@ def _row(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _files(audit: Audit) -> dict[str, str]:
-    """SHA-256 of every file that was read, besides those of the runs; judgments that were fetched."""
+    """SHA-256 of every file that was read besides the runs, also of judgments that were fetched."""
     runs = set(_run_files(audit).values())
     artifacts = audit.provenance["artifacts"].values()
     read = {

@@ -20,7 +20,7 @@ FILES_OF_JUDGMENTS = ("file", "topics", "documents", "truth", "routes", "sparse_
 
 
 def project_files(root: Path) -> list[str]:
-    """Names of the project's files that belong to the archive, sorted; no collection is among them."""
+    """Names of the project's files that belong to the archive, sorted; no collection is one."""
     found = {path for pattern in _PROJECT for path in root.glob(pattern) if path.is_file()}
     names = sorted(path.relative_to(root).as_posix() for path in found)
     return [name for name in names if "__pycache__" not in name]

@@ -51,7 +51,8 @@ class Facts:
         authors: name and, where given, id, affiliation, affiliation_url of each.
         publisher: name and url of an organization, or nothing.
         licence: an address, or nothing.
-        version: the project's version; `commit` and `clean` that of its repository where there is one.
+        version: the project's version.
+        commit, clean: the state of its repository, where it is one.
         settings: the name of the collection file below the crate.
         engine: the version of Snakemake.
     """
