@@ -46,7 +46,9 @@ SCORED = {
     *("evaluate_policy", "bound_scores", "bound_ties", "keep_ledgers", "evaluate_truth"),
     *("estimate_removal", "probe_sharing", "calibrate_tail", "decide_verdicts"),
 }
-TOLD = {"record_provenance", "render_report"}
+# The crate holds the digest of the report, and a copy of the code.
+SHOWN = {"render_report", "describe_crate"}
+TOLD = {"record_provenance", *SHOWN}
 TABLED = {
     *SCORED | TOLD,
     *("measure_coverage", "evaluate_sparse_labels", "build_pools", "trace_routes"),
@@ -90,7 +92,8 @@ def project(folder: Path) -> Path:
     """The project with a collection of 40 small runs, in a folder of its own."""
     for name in ("workflow", "scripts", "config"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "environment.yml", folder)
+    for name in ("environment.yml", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
     (folder / "config" / "config.yaml").write_text("collection: forty.yaml\n")
     (folder / "forty.yaml").write_text(COLLECTION)
     (folder / "runs.tsv").write_text(sheet(RUNS))
@@ -214,14 +217,14 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
     ),
     "the title of the report": (
         edit("forty.yaml", "Forty small runs", "Another title"),
-        jobs({"render_report"}),
+        jobs(SHOWN),
     ),
     "a template of the report": (
         edit("workflow/report/report.md", "#", "# "),
-        jobs({"render_report"}),
+        jobs(SHOWN),
     ),
-    "altair upgraded": (upgrade("altair"), jobs({"render_report"})),
-    "jinja2 upgraded": (upgrade("jinja2"), jobs({"render_report"})),
+    "altair upgraded": (upgrade("altair"), jobs(SHOWN)),
+    "jinja2 upgraded": (upgrade("jinja2"), jobs(SHOWN)),
     "ir-datasets upgraded": (upgrade("ir-datasets"), jobs(OF_RUNS, fetch_judgments=1)),
 }
 
