@@ -18,28 +18,13 @@ import pytest
 
 from poolaudit import provenance
 from poolaudit.files import read_json
+from small import lists, project, sheet
 from workflow import ROOT, plans
 
 pytestmark = pytest.mark.workflow
 
 PAGE = ROOT / "docs" / "rerunning.md"
 RUNS = [f"run{i:02}" for i in range(40)]
-QUERIES = ["q1", "q2", "q3"]
-COLLECTION = """\
-title: Forty small runs
-judgments:
-  file: key.qrels
-  topics: topics.tsv
-  documents: documents.tsv
-  truth: truth.qrels
-  routes: routes.tsv
-  sparse_labels: sparse.qrels
-runs: runs.tsv
-measures: [nDCG@10, AP]
-policies: [nonrelevant, condense]
-pool: {depth: 3, depths: [2, 3]}
-tail: {beyond: 2, depth: 6, size: 10, draws: 2}
-"""
 
 # The rules after the two tables, by what they depend on.
 SCORED = {
@@ -61,53 +46,6 @@ def jobs(rules: Iterable[str], **counts: int) -> dict[str, int]:
     """One job of each rule, two of evaluate_policy (one a policy), and what else is said."""
     of_rule = dict.fromkeys(rules, 1) | counts
     return of_rule | ({"evaluate_policy": 2} if "evaluate_policy" in rules else {}) | counts
-
-
-def lists(run: int) -> str:
-    """A run: eight of twelve documents a query, the first of them given by the run's number."""
-    return "".join(
-        f"{query} Q0 d{(run + 5 * place) % 12:02} {place + 1} {9 - place} tag\n"
-        for query in QUERIES
-        for place in range(8)
-    )
-
-
-def grades(depth: int) -> str:
-    """Judgments of the documents that the first 30 runs put above a depth."""
-    found = {(run + 5 * place) % 12 for run in range(0, 30, 4) for place in range(depth)}
-    return "".join(f"{q} 0 d{doc:02} {doc % 3 % 2}\n" for q in QUERIES for doc in sorted(found))
-
-
-def sheet(runs: Iterable[str]) -> str:
-    """A run sheet: five groups of two families; the last ten runs were not pooled."""
-    rows = [
-        f"{run}\truns/{run}\tg{int(run[3:]) % 5}\tf{int(run[3:]) % 5 // 3}\t"
-        f"{'yes' if int(run[3:]) < 30 else 'no'}\n"
-        for run in runs
-    ]
-    return "run\tpath\tgroup\tfamily\tpooled\n" + "".join(rows)
-
-
-def project(folder: Path) -> Path:
-    """The project with a collection of 40 small runs, in a folder of its own."""
-    for name in ("workflow", "scripts", "config"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("environment.yml", "pyproject.toml"):
-        shutil.copy(ROOT / name, folder)
-    (folder / "config" / "config.yaml").write_text("collection: forty.yaml\n")
-    (folder / "forty.yaml").write_text(COLLECTION)
-    (folder / "runs.tsv").write_text(sheet(RUNS))
-    (folder / "runs").mkdir()
-    for i, run in enumerate(RUNS):
-        (folder / "runs" / run).write_text(lists(i))
-    (folder / "key.qrels").write_text(grades(3))
-    (folder / "truth.qrels").write_text(grades(8))
-    (folder / "sparse.qrels").write_text("q1 0 d00 1\nq2 0 d04 1\nq3 0 d05 1\n")
-    (folder / "topics.tsv").write_text("".join(f"{query}\tsome words\n" for query in QUERIES))
-    texts = "".join(f"d{doc:02}\tsome words of text {doc}\n" for doc in range(12))
-    (folder / "documents.tsv").write_text("doc_id\ttext\n" + texts)
-    (folder / "routes.tsv").write_text("query_id\tdoc_id\troute\nq1\td00\tsearch\n")
-    return folder
 
 
 # What a user may do to a folder.
@@ -191,7 +129,7 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
         jobs(OF_RUNS, fetch_judgments=1),
     ),
     "a depth added": (
-        edit("forty.yaml", "depths: [2, 3]", "depths: [2, 3, 4]"),
+        edit("small.yaml", "depths: [2, 3]", "depths: [2, 3, 4]"),
         jobs(
             {
                 *("compare_topics", "build_pools", "evaluate_policy", "measure_coverage"),
@@ -200,13 +138,13 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
             }
         ),
     ),
-    "a measure added": (edit("forty.yaml", "nDCG@10,", "nDCG@10, RR,"), jobs(SCORED | TOLD)),
+    "a measure added": (edit("small.yaml", "nDCG@10,", "nDCG@10, RR,"), jobs(SCORED | TOLD)),
     "a measure added that has another relevance level": (
-        edit("forty.yaml", "nDCG@10,", "nDCG@10, AP(rel=2),"),
+        edit("small.yaml", "nDCG@10,", "nDCG@10, AP(rel=2),"),
         jobs(SCORED | TOLD | {"build_pools", "estimate_tail"}),
     ),
     "a policy added": (
-        edit("forty.yaml", "condense]", "condense, restrict]"),
+        edit("small.yaml", "condense]", "condense, restrict]"),
         jobs(
             {
                 *("keep_ledgers", "estimate_removal", "probe_sharing", "decide_verdicts"),
@@ -216,7 +154,7 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
         ),
     ),
     "the title of the report": (
-        edit("forty.yaml", "Forty small runs", "Another title"),
+        edit("small.yaml", "Small runs", "Another title"),
         jobs(SHOWN),
     ),
     "a template of the report": (
@@ -232,7 +170,7 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
 @pytest.fixture(scope="module")
 def audited(tmp_path_factory) -> Path:
     """A folder in which everything was made once."""
-    folder = project(tmp_path_factory.mktemp("rerun") / "project")
+    folder = project(tmp_path_factory.mktemp("rerun") / "project", RUNS)
     run = subprocess.run(
         [sys.executable, "-m", "snakemake", "report", "--cores", "2"],
         cwd=folder,
@@ -344,10 +282,10 @@ Job = tuple[str, str]
 def graph(folder: Path) -> tuple[dict[str, list[Job]], dict[Job, list[Job]]]:
     """The jobs of each rule, and the jobs that read what each wrote, as their traces say."""
     traces = {}
-    for path in (folder / "results" / "forty" / "trace").rglob("*.json"):
+    for path in (folder / "results" / "small" / "trace").rglob("*.json"):
         trace = read_json(path)
         traces[trace["rule"], path.stem] = trace
-    provenance_file = "results/forty/provenance.json"
+    provenance_file = "results/small/provenance.json"
     inputs = {job: set(trace["inputs"]) for job, trace in traces.items()}
     outputs = {job: set(trace["outputs"]) for job, trace in traces.items()}
     # record_provenance leaves no trace, being what joins them; it reads those of the others.

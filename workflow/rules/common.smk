@@ -133,7 +133,13 @@ def against_digests(wildcards):
 
 def user_files():
     """Every file of the user's that the audit reads, by what names it."""
-    return contents.user_files(SETTINGS, {run: str(row.path) for run, row in RUNS.items()})
+    keys = ("file", "topics", "truth", "routes", "sparse_labels")
+    keys += () if document_store() else ("documents",)
+    named = {f"judgments.{key}": SETTINGS["judgments"].get(key) for key in keys}
+    named["tail.sheet"] = SETTINGS["tail"].get("sheet")
+    named["check.declared"] = SETTINGS["check"].get("declared")
+    named |= {f"run {run}": str(row.path) for run, row in RUNS.items()}
+    return {name: path for name, path in named.items() if path}
 
 
 def project_digest():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from poolaudit.errors import AuditError
 from poolaudit.files import sha256
@@ -16,7 +15,6 @@ _PROJECT = (
 )
 # From these tables the runs could be put together again.
 _RUNS = ("runs/*.parquet", "rankings.parquet", "pairs.parquet")
-FILES_OF_JUDGMENTS = ("file", "topics", "documents", "truth", "routes", "sparse_labels")
 
 
 def project_files(root: Path) -> list[str]:
@@ -98,17 +96,3 @@ def refuse_changed(digests: Mapping[Path, str]) -> None:
             expected="the files that ro-crate-metadata.json describes",
             todo="delete them and run again; the workflow makes them anew",
         )
-
-
-def user_files(settings: Mapping[str, Any], runs: Mapping[str, str]) -> dict[str, str]:
-    """The files of the user's that an audit reads, by what names them.
-
-    Args:
-        settings: the collection's settings.
-        runs: the file of each run.
-    """
-    judgments = settings["judgments"]
-    named = {f"judgments.{key}": judgments[key] for key in FILES_OF_JUDGMENTS if key in judgments}
-    if "sheet" in settings["tail"]:
-        named["tail.sheet"] = settings["tail"]["sheet"]
-    return named | {f"run {run}": path for run, path in runs.items()}
