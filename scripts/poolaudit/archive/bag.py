@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import stat
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,9 @@ _DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = (stat.S_IFREG | 0o644) << 16
 _BLOCK = 1 << 20
+# What zipfile raises for the ways in which a changed file can be no zip file any more.
+_UNREADABLE = (zipfile.BadZipFile, RuntimeError, OSError, EOFError, ValueError)
+_UNREADABLE += (struct.error, zlib.error)
 
 
 def write_bag(path: Path | str, payload: Mapping[str, Path | str]) -> None:
@@ -166,7 +171,7 @@ def _entries(path: Path) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.infolist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
+    except _UNREADABLE as error:
         raise AuditError(
             "The archive cannot be read.",
             where=str(path),
@@ -215,7 +220,7 @@ def faults(bag: Bag) -> list[str]:
 def _lines(bag: Bag, manifest: str, found: list[str]) -> list[str]:
     try:
         return bag.read(manifest).decode().splitlines()
-    except (zipfile.BadZipFile, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         found.append(f"{manifest} cannot be read: {error}")
         return []
 
@@ -223,7 +228,7 @@ def _lines(bag: Bag, manifest: str, found: list[str]) -> list[str]:
 def _digest_or_fault(bag: Bag, name: str) -> str:
     try:
         return bag.digest(name)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError):
+    except _UNREADABLE:
         return "not to be read"
 
 
