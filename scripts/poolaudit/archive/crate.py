@@ -183,7 +183,7 @@ def _run(files: Mapping[str, Any], inputs: Mapping[str, str], facts: Facts) -> d
         "instrument": {"@id": WORKFLOW},
         "endTime": facts.published,
         "actionStatus": "http://schema.org/CompletedActionStatus",
-        "object": _refs([facts.settings, *given, *read]),
+        "object": _refs([*given, *read]),
         "result": _refs(made),
     }
     if facts.authors:
