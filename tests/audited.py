@@ -109,7 +109,11 @@ def subject(
         explanation=found,
         provenance={
             "artifacts": {
-                "results/small/pairs.parquet": {"rule": "build_pairs", "sha256": "1" * 64}
+                "results/small/pairs.parquet": {
+                    "rule": "build_pairs",
+                    "sha256": "1" * 64,
+                    "inputs": {"results/small/judgments.parquet": "3" * 64},
+                }
             },
             "code": {"build_pairs": {"digest": "2" * 64, "packages": {"numpy": "2.0"}}},
         },
