@@ -50,6 +50,12 @@ def test_the_run_leads_from_what_was_read_to_the_report():
     assert entities["#input-" + "a" * 64]["name"] == "runs/alpha"
 
 
+def test_equal_files_that_were_read_are_one_entity():
+    described = describe(FILES, {"b": "a" * 64, "a": "a" * 64}, Facts(**FACTS))
+    names = {entity["@id"]: entity["name"] for entity in described["@graph"] if "name" in entity}
+    assert names["#input-" + "a" * 64] == "a, b"
+
+
 def test_the_only_date_is_the_one_that_was_given():
     text = str(describe(FILES, {}, Facts(**FACTS)))
     assert text.count("2026-05-04") == text.count("2026") == 2

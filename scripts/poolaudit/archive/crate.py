@@ -165,9 +165,17 @@ def _workflow(facts: Facts) -> dict[str, Any]:
 
 def _inputs(inputs: Mapping[str, str]) -> list[dict[str, Any]]:
     """Files that were read and are not in the crate; their digests tell which they were."""
+    names: dict[str, list[str]] = {}
+    for path, digest in sorted(inputs.items()):
+        names.setdefault(digest, []).append(path)
     return [
-        {"@id": f"#input-{digest}", "@type": "CreativeWork", "name": path, "sha256": digest}
-        for path, digest in sorted(inputs.items(), reverse=True)
+        {
+            "@id": f"#input-{digest}",
+            "@type": "CreativeWork",
+            "name": ", ".join(paths),
+            "sha256": digest,
+        }
+        for digest, paths in names.items()
     ]
 
 
