@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,10 +22,17 @@ from urllib3 import HTTPResponse
 from poolaudit.archive import bag
 from poolaudit.files import read_json
 from small import lists, project
+from workflow import ROOT
 
 pytestmark = pytest.mark.workflow
 
 RESULTS = "results/small"
+# What stands in the documentation where a test puts its own words.
+PLACES = {
+    "cores": "--cores 8",
+    "archive": "results/demo/archive.zip",
+    "against": "old/archive.zip",
+}
 SETTINGS = """\
 archive:
   inputs: files
@@ -42,20 +50,37 @@ archive:
 IMPOSSIBLE = "process-run-crate-0.5_5.1"
 
 
-def snakemake(folder: Path, *arguments: str) -> str:
-    """Run the workflow that lies in a folder, as its user would."""
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stderr
+def documented(begin: str, end: str = "", **other: str | Path) -> list[str]:
+    """The command of docs/archiving.md that begins and ends so, with other words in some places."""
+    text = (ROOT / "docs" / "archiving.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^```sh\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
+    command = next(c for c in commands if c.startswith(begin) and c.endswith(end))
+    for name, word in {"cores": "--cores 2", **other}.items():
+        command = command.replace(PLACES[name], str(word))
+    python = {"snakemake": [sys.executable, "-m", "snakemake"], "python": [sys.executable]}
+    first, *words = shlex.split(command)
+    return [*python[first], *words]
 
 
-def verify(*arguments: str | Path) -> subprocess.CompletedProcess:
-    script = Path(__file__).resolve().parents[1] / "scripts" / "verify.py"
-    command = [sys.executable, script, *arguments]
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess:
     return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=False, timeout=900
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=900
     )
+
+
+def make_archive(folder: Path) -> None:
+    done = run(documented("snakemake", "archive"), folder)
+    assert done.returncode == 0, done.stderr
+
+
+def compare(folder: Path, against: Path) -> dict:
+    done = run(documented("snakemake", "old/archive.zip", against=against), folder)
+    assert done.returncode == 0, done.stderr
+    return read_json(folder / RESULTS / "compare.json")
+
+
+def verify(archive: Path) -> subprocess.CompletedProcess:
+    return run(documented("python scripts/verify.py", archive=f"'{archive}'"), ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +90,7 @@ def audited(tmp_path_factory) -> Path:
     folder = project(tmp_path_factory.mktemp("first") / "project", runs)
     with (folder / "small.yaml").open("a") as file:
         file.write(SETTINGS)
-    snakemake(folder, "archive")
+    make_archive(folder)
     return folder
 
 
@@ -81,7 +106,7 @@ def elsewhere(audited, tmp_path_factory) -> Path:
     shutil.copytree(audited, folder, copy_function=shutil.copy)
     shutil.rmtree(folder / RESULTS / "code")
     (folder / RESULTS / "archive.zip").unlink()
-    snakemake(folder, "archive")
+    make_archive(folder)
     return folder
 
 
@@ -139,29 +164,27 @@ def test_without_the_inputs_only_digests_are_archived(audited, tmp_path):
     text = (folder / "small.yaml").read_text()
     (folder / "small.yaml").write_text(text.replace("inputs: files", "inputs: digests"))
     shutil.rmtree(folder / RESULTS / "inputs")
-    snakemake(folder, "archive")
+    make_archive(folder)
     names = bag.open_bag(folder / RESULTS / "archive.zip").names
     assert not [name for name in names if "run00" in name and name.endswith((".parquet", "run00"))]
     assert "data/rankings.parquet" not in names and "data/runs/run00.json" in names
     done = verify(folder / RESULTS / "archive.zip")
     assert done.returncode == 0, done.stderr
-    assert "not recomputed: 11 files that it reads are not at hand" in done.stdout
+    assert "not recomputed: 12 files that it reads are not at hand" in done.stdout
 
 
 def test_paths_that_lead_out_of_the_folder_cannot_be_archived(audited, tmp_path):
     folder = shutil.copytree(audited, tmp_path / "copy")
     text = (folder / "small.yaml").read_text()
     (folder / "small.yaml").write_text(text + f"runs_root: {folder}\n")
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "archive"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = run(documented("snakemake", "archive"), folder)
     assert done.returncode == 1
     assert "paths lead out of the folder" in done.stderr
 
 
 def test_a_changed_run_is_all_that_a_comparison_names(audited, elsewhere, archive):
     (elsewhere / "runs/run02").write_text(lists(7))
-    snakemake(elsewhere, "compare", "--config", f"against={archive}")
-    found = read_json(elsewhere / RESULTS / "compare.json")
+    found = compare(elsewhere, archive)
     assert [(c["run"], c["change"]) for c in found["inputs"].pop("runs")] == [
         ("run02", "another file")
     ]
@@ -176,8 +199,7 @@ def test_a_changed_run_is_all_that_a_comparison_names(audited, elsewhere, archiv
 
 
 def test_a_comparison_with_the_same_results_says_so(audited):
-    snakemake(audited, "compare", "--config", f"against={audited / RESULTS}")
-    assert read_json(audited / RESULTS / "compare.json")["same"]
+    assert compare(audited, audited / RESULTS)["same"]
 
 
 class Served(BaseAdapter):

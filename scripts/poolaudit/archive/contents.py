@@ -9,8 +9,10 @@ from poolaudit.errors import AuditError
 from poolaudit.files import sha256
 
 # The project's files that an audit can be run again with.
+# The rule that simulates the campaign is made from the demo's sheet, whatever is audited.
 _PROJECT = (
     *("workflow/**/*", "scripts/**/*.py", "requirements/*", "config/*"),
+    "config/runs/demo.tsv",
     *("pyproject.toml", "environment.yml", "LICENSE"),
 )
 # From these tables the runs could be put together again.
