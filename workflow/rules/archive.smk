@@ -24,8 +24,8 @@ rule describe_crate:
     conda:
         "../../environment.yml"
     params:
-        title=SETTINGS.get("title", AUDIT.name),
-        archive=SETTINGS["archive"],
+        title=title,
+        archive=archive_settings,
         kept={name: files.sha256(path) for name, path in kept_inputs().items()},
         project=project_digest(),
         repository=provenance.repository(SCRIPTS.parent),

@@ -97,6 +97,10 @@ def assessors(wildcards):
     return SETTINGS["assessors"]
 
 
+def archive_settings(wildcards):
+    return SETTINGS["archive"]
+
+
 def cutoffs():
     """How far down the lists coverage is counted: standard depths, and those of the measures."""
     deepest = SETTINGS["bounds"]["depth"]
