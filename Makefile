@@ -1,13 +1,14 @@
 # make report    set up and audit the collection that config/config.yaml names
 # make test      set up and run the tests
 # make lint      check the form of code and workflow
+# make tables    count anew what a change makes run again, for docs/rerunning.md
 # make locks     pin the packages that pyproject.toml asks for, after a change there
 # make clean     remove the environment; results stay
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: report test lint locks clean
+.PHONY: report test lint tables locks clean
 
 report: .venv/run.done
 	$(BIN)/snakemake --cores all report
@@ -20,6 +21,9 @@ lint: .venv/test.done
 	$(BIN)/ruff format --check
 	$(BIN)/snakefmt --check workflow
 	$(BIN)/snakemake --lint
+
+tables: .venv/test.done
+	$(BIN)/python -m pytest tests/test_rerun.py --write-tables
 
 $(BIN)/uv:
 	$(PYTHON) -m venv .venv

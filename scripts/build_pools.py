@@ -8,24 +8,24 @@ from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_table, write_text
 from poolaudit.pools import depth_pools
-from poolaudit.scores.measure_names import levels_of
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     contributors = [pairs.Contributor(**row) for row in params.contributors]
-    levels = levels_of(params.measures)
     topics = pq.read_table(snakemake.input.topics).to_pydict()
     texts = dict(zip(topics["query_id"], topics["text"], strict=True))
 
-    table = depth_pools.contributions(all_pairs, rankings, contributors, params.depths, levels)
+    table = depth_pools.contributions(
+        all_pairs, rankings, contributors, params.depths, params.levels
+    )
     write_table(output.contributions, pa.Table.from_pandas(table, preserve_index=False))
     nominal = depth_pools.nominal_depth(params.nominal, read_json(snakemake.input.explanation))
     # A step behind the nominal depth says what a deeper pool would cost.
     deepest = max(*params.depths, 2 * nominal)
     steps = [
         depth_pools.found_by_depth(all_pairs, deepest, level).assign(level=level)
-        for level in levels
+        for level in params.levels
     ]
     write_table(output.growth, pa.Table.from_pandas(pd.concat(steps), preserve_index=False))
     for i, depth in enumerate(params.depths):

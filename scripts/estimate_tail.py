@@ -12,7 +12,6 @@ from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_table
 from poolaudit.reading import qrels
-from poolaudit.scores.measure_names import levels_of
 from poolaudit.tail import sampling, sheets
 from poolaudit.tail.by_run import by_run, grades_in
 from poolaudit.tail.calibration import held_back
@@ -22,7 +21,7 @@ with job(snakemake) as log:
     params, made = snakemake.params, snakemake.input
     settings = sampling.TailSettings(**params.settings)
     all_pairs, rankings = pairs.read(made.pairs, made.rankings)
-    levels, judged = levels_of(params.measures), all_pairs.relevance
+    levels, judged = params.levels, all_pairs.relevance
     missing = sampling.population(all_pairs, judged, settings.depth)
     known = {}
     if params.pooled:

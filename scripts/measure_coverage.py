@@ -9,22 +9,17 @@ from poolaudit.cells import cells
 from poolaudit.files import read_json, write_table
 from poolaudit.pools.depth_pools import nominal_depth, reach
 from poolaudit.scores.lists import judged_lists
-from poolaudit.scores.measure_names import parse_measures
 from poolaudit.scores.policies import coverage
-
-STANDARD = {5, 10, 20, 100, 1000}
 
 with job(snakemake) as log:
     params = snakemake.params
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     lists = judged_lists(all_pairs, rankings)
-    measures = parse_measures(params.measures)
-    cutoffs = sorted(STANDARD | {m.cutoff or params.bounds_depth for m in measures})
     depths = [*params.depths, None]
-    at_depth = [coverage(lists, all_pairs.grades(depth), cutoffs) for depth in depths]
+    at_depth = [coverage(lists, all_pairs.grades(depth), params.cutoffs) for depth in depths]
     axes = {
         "depth": depths,
-        "cutoff": cutoffs,
+        "cutoff": params.cutoffs,
         "run": lists.runs,
         "query_id": lists.query_ids,
     }
@@ -39,4 +34,4 @@ with job(snakemake) as log:
     bands, judged_to = reach(all_pairs, rankings, contributors, pool)
     write_table(snakemake.output.bands, pa.Table.from_pandas(bands, preserve_index=False))
     write_table(snakemake.output.judged_to, pa.Table.from_pandas(judged_to, preserve_index=False))
-    log.info("%d cutoffs, %d pool depths", len(cutoffs), len(depths) - 1)
+    log.info("%d cutoffs, %d pool depths", len(params.cutoffs), len(depths) - 1)

@@ -102,6 +102,7 @@ def subject(
             }
         ),
         notes={name: _notes(name) for name in runs},
+        answered={name: [] for name in runs},
         pairs=pd.DataFrame(
             {
                 "query_id": np.array(pairs.query_ids, object)[pairs.query],
@@ -111,7 +112,11 @@ def subject(
         explanation=found,
         provenance={
             "artifacts": {
-                "results/small/pairs.parquet": {"rule": "build_pairs", "sha256": "1" * 64}
+                "results/small/pairs.parquet": {
+                    "rule": "build_pairs",
+                    "sha256": "1" * 64,
+                    "inputs": {"results/small/judgments.parquet": "3" * 64},
+                }
             },
             "code": {"build_pairs": {"digest": "2" * 64, "packages": {"numpy": "2.0"}}},
         },
@@ -146,7 +151,7 @@ def _as_read(table: Any) -> Any:
 
 
 def _notes(name: str) -> dict[str, Any]:
-    return {"found": [], "topics": [], "digests": {"ranking": name, "top": name}}
+    return {"found": [], "digests": {"ranking": name, "top": name}}
 
 
 def _scores(

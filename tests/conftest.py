@@ -17,3 +17,9 @@ def real_data() -> Path:
     if not (folder / "README.md").is_file():
         pytest.skip(f"no real data at {folder} (set POOLAUDIT_DATA)")
     return folder.resolve()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--write-tables", action="store_true", help="write the tables of docs/rerunning.md anew"
+    )

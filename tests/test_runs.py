@@ -19,14 +19,9 @@ from hypothesis import strategies as st
 
 from poolaudit.errors import AuditError
 from poolaudit.files import sha256
+from poolaudit.reading.answers import compare_topics
 from poolaudit.reading.qrels import from_files, read_judgments
-from poolaudit.reading.runs import (
-    compare_topics,
-    likely_cause,
-    ranking_digests,
-    read_run,
-    same_rankings,
-)
+from poolaudit.reading.runs import ranking_digests, read_run, same_rankings
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 ALL_RUNS = os.environ.get("POOLAUDIT_ALL_RUNS")
@@ -265,55 +260,7 @@ def test_what_was_skipped_in_the_file_is_noted(write):
     }
 
 
-# Notes on a run beside its collection and other runs
-
-
-def topics(judged: list[str], others: tuple[str, ...] = ()) -> pa.Table:
-    flags = [True] * len(judged) + [False] * len(others)
-    queries = [*judged, *others]
-    return pa.table({"query_id": queries, "text": queries, "judged": flags})
-
-
-def test_queries_are_compared_with_the_topics(write):
-    run = read_run(write("1 Q0 a 1 9 t", "1 Q0 b 2 8 t", "2 Q0 a 1 9 t", "5 Q0 a 1 9 t"))
-    found = notes(compare_topics(run, topics(["1", "3"], ("2",)), depth=3))
-    assert {kind: note["queries"] for kind, note in found.items()} == {
-        "missing_queries": ["3"],
-        "unjudged_queries": ["2"],
-        "unknown_queries": ["5"],
-        "shallow": ["1"],
-    }
-    assert (
-        found["missing_queries"]["text"] == "judged queries without an answer, which score 0: 1 (3)"
-    )
-    assert compare_topics(run, topics(["1"], ("2", "5")), depth=2)[1:] == []
-
-
-def test_a_run_that_shares_no_query_with_the_judgments_is_refused(write):
-    path = write("q401 Q0 a 1 9 t", "q402 Q0 a 1 9 t")
-    run = read_run(path)
-    with pytest.raises(AuditError) as error:
-        compare_topics(run, topics(["401", "402"]))
-    assert error.value.what == "no query of the run is judged"
-    assert error.value.where == str(path)
-    assert error.value.found == "queries q401, q402; the run may write 'q' before each query id"
-    assert error.value.expected == "judged queries: 401, 402"
-
-
-@pytest.mark.parametrize(
-    ("unknown", "missing", "cause"),
-    [
-        (["51", "52"], ["051", "052", "053"], "zero padding differs (51 for 051)"),
-        (["051"], ["51"], "zero padding differs (051 for 51)"),
-        (["MB1", "MB2"], ["1", "2", "3"], "the run may write 'MB' before each query id"),
-        (["1"], ["MB1", "MB2"], ""),
-        (["1", "2"], ["MB1", "MB2"], "the judgments may write 'MB' before each query id"),
-        (["7"], ["401"], ""),
-        ([], ["1"], ""),
-    ],
-)
-def test_the_likely_cause_of_unknown_queries_is_named(unknown, missing, cause):
-    assert likely_cause(unknown, missing) == cause
+# Notes on a run beside other runs
 
 
 def test_runs_with_the_same_ranking_or_the_same_top_are_named(write):
@@ -396,7 +343,7 @@ def test_every_real_run_is_read_and_noted(real_data, name, runs, kinds):
     found = {}
     for run, path in sheet(real_data, name).items():
         read = read_run(path, name=run, precision="float32")
-        read.notes["found"] += compare_topics(read, known, depth=100)
+        read.notes["found"] += compare_topics(read.table["query_id"], known, depth=100)
         found[run] = read.notes
     assert len(found) == runs
     every = [note for run in found.values() for note in run["found"]] + same_rankings(found)

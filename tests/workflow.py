@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +31,24 @@ def planned(folder: Path, *arguments: str, **environment: str) -> dict[str, int]
     """How many jobs of each rule a dry run plans; nothing for nothing to do."""
     run = snakemake(folder, *arguments, "--dry-run", "--quiet", "rules", **environment)
     assert run.returncode == 0, run.stdout
-    table = re.search(r"^job +count\n-+ +-+\n(.*?)\n\n", run.stdout, re.DOTALL | re.MULTILINE)
-    rows = table[1].splitlines() if table else []
-    counts = dict(row.split() for row in rows)
-    return {rule: int(n) for rule, n in counts.items() if rule not in {"total", "report"}}
+    return counts(run.stdout)
+
+
+def plans(folders: Iterable[Path]) -> list[dict[str, int]]:
+    """The same for `snakemake report` in each of many folders that hold a copy of the project."""
+    folders = list(folders)
+    script = Path(__file__).with_name("dry_runs.py")
+    subprocess.run(
+        [sys.executable, script], input="\n".join(map(str, folders)), text=True, check=True
+    )
+    said = [(folder / "plan.txt").read_text(encoding="utf-8") for folder in folders]
+    for text in said:
+        assert "Traceback" not in text and "rror" not in text, text
+    return [counts(text) for text in said]
+
+
+def counts(said: str) -> dict[str, int]:
+    """The number of jobs of each rule in the table that a dry run ends with."""
+    table = re.search(r"^job +count\n-+ +-+\n(.*?)\n\n", said, re.DOTALL | re.MULTILINE)
+    rows = [row.split() for row in table[1].splitlines()] if table else []
+    return {rule: int(n) for rule, n in rows if rule not in {"total", "report"}}

@@ -20,6 +20,11 @@ def sha256(path: Path | str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def digest(content: Any) -> str:
+    """SHA-256 of anything that JSON can hold, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 @contextmanager
 def replacing(path: Path | str) -> Iterator[Path]:
     """Yield a temporary name in the folder of `path`; move it to `path` when the block succeeds.

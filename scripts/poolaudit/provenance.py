@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import subprocess
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -43,18 +44,28 @@ def code_of(script: Path) -> dict[str, Any]:
         name = path.relative_to(root).as_posix()
         if name in files:
             continue
-        files[name] = sha256(path)
-        for module in _imports(path):
-            top = module.partition(".")[0]
-            if top == LIBRARY.name:
-                waiting += _files_of(module, LIBRARY.parent)
-            elif (script.parent / f"{top}.py").is_file():
-                waiting.append(script.parent / f"{top}.py")
-            elif top not in sys.stdlib_module_names:
-                packages |= _package_version(top)
+        digest, beside, installed = read_code(path, script.parent)
+        files[name] = digest
+        packages |= installed
+        waiting += beside
     files, packages = dict(sorted(files.items())), dict(sorted(packages.items()))
     digest = hashlib.sha256(repr((files, packages)).encode()).hexdigest()
     return {"digest": digest, "files": files, "packages": packages}
+
+
+@cache
+def read_code(path: Path, scripts: Path) -> tuple[str, list[Path], dict[str, str]]:
+    """A file: its digest, the files of the project and the versions of packages it imports."""
+    files, packages = [], {}
+    for module in _imports(path):
+        top = module.partition(".")[0]
+        if top == LIBRARY.name:
+            files += _files_of(module, LIBRARY.parent)
+        elif (scripts / f"{top}.py").is_file():
+            files.append(scripts / f"{top}.py")
+        elif top not in sys.stdlib_module_names:
+            packages |= _package_version(top)
+    return sha256(path), files, packages
 
 
 def _files_of(module: str, root: Path) -> list[Path]:
@@ -68,15 +79,19 @@ def _files_of(module: str, root: Path) -> list[Path]:
     return found
 
 
-@cache
 def _imports(path: Path) -> tuple[str, ...]:
     """Dotted names that a file imports; for `from a import b` both `a` and `a.b`."""
-    names = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    names, waiting = [], [ast.parse(path.read_bytes())]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        # Only statements can hold an import, and expressions are most of a file.
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, block, [])
+            waiting += inner if isinstance(inner, list) else []
     return tuple(names)
 
 
@@ -150,6 +165,26 @@ def collect(traces: Iterable[Path]) -> dict[str, Any]:
             }
     _refuse(changed)
     return artifacts
+
+
+def repository(root: Path) -> dict[str, Any]:
+    """The state of the git repository whose top folder is `root`.
+
+    Returns:
+        `commit`, its `date` (ISO 8601) and whether the tree is `clean`; all None without one.
+    """
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")).resolve() == root.resolve():
+            commit, date = git("log", "-1", "--format=%H %cs").split()
+            return {"commit": commit, "date": date, "clean": not git("status", "--porcelain")}
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    return {"commit": None, "date": None, "clean": None}
 
 
 def _refuse(changed: list[str]) -> None:

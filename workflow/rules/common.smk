@@ -12,6 +12,7 @@ SCRIPTS = Path(workflow.basedir).parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 from poolaudit import files, provenance
+from poolaudit.archive import contents
 from poolaudit.config import (
     DOCUMENT_STORE,
     SCHEMAS,
@@ -21,6 +22,7 @@ from poolaudit.config import (
     read_sheet,
 )
 from poolaudit.errors import AuditError
+from poolaudit.scores.measure_names import levels_of, parse_measures
 
 CAMPAIGN = "results/campaign"
 
@@ -93,6 +95,61 @@ def title(wildcards):
 
 def assessors(wildcards):
     return SETTINGS["assessors"]
+
+
+def archive_settings(wildcards):
+    return SETTINGS["archive"]
+
+
+def cutoffs():
+    """How far down the lists coverage is counted: standard depths, and those of the measures."""
+    deepest = SETTINGS["bounds"]["depth"]
+    return sorted(
+        {5, 10, 20, 100, 1000} | {m.cutoff or deepest for m in parse_measures(SETTINGS["measures"])}
+    )
+
+
+def audit_settings():
+    """The settings that numbers depend on; not what only names the report or its archive."""
+    return {key: value for key, value in SETTINGS.items() if key not in {"title", "archive"}}
+
+
+def kept_inputs():
+    """The files of the user's that the archive keeps, by their names in it."""
+    collection = f"config/collections/{AUDIT.name}.yaml"
+    kept = {collection: str(AUDIT.file), SETTINGS["runs"]: str(find(SETTINGS["runs"]))}
+    if SETTINGS["archive"]["inputs"] == "files":
+        paths = user_files().values()
+        kept |= {path: str(find(path)) for path in paths if not is_made(path)}
+    return {contents.below(name): path for name, path in kept.items()}
+
+
+def against(wildcards):
+    """The files of the audit that the target compare sets this one beside."""
+    if "against" not in config:
+        raise WorkflowError("Name another audit: --config against=<an archive or a results folder>")
+    return [ancient(str(path)) for path in contents.audit_files(Path(config["against"]))]
+
+
+def against_digests(wildcards):
+    return [files.sha256(path) for path in against(wildcards)]
+
+
+def user_files():
+    """Every file of the user's that the audit reads, by what names it."""
+    keys = ("file", "topics", "truth", "routes", "sparse_labels", "compare_with")
+    keys += () if document_store() else ("documents",)
+    named = {f"judgments.{key}": SETTINGS["judgments"].get(key) for key in keys}
+    named |= {f"tail.{key}": SETTINGS["tail"].get(key) for key in ("sheet", "targeted")}
+    named["check.declared"] = SETTINGS["check"].get("declared")
+    named |= {f"run {run}": str(row.path) for run, row in RUNS.items()}
+    return {name: path for name, path in named.items() if path}
+
+
+def project_digest():
+    """One digest of all files of the project that the archive keeps."""
+    names = contents.project_files(SCRIPTS.parent)
+    return files.digest({name: files.sha256(SCRIPTS.parent / name) for name in names})
 
 
 def form_digests():
@@ -219,6 +276,7 @@ def artifact_names():
         "source": "judgments.json",
         "topics": "topics.parquet",
         "notes": [f"runs/{run}.json" for run in RUNS],
+        "answered": "answered.json",
         "pairs": "pairs.parquet",
         "evaluations": [f"evaluation/{policy}.parquet" for policy in SETTINGS["policies"]],
         "coverage": "coverage.parquet",
@@ -270,7 +328,7 @@ def artifacts(wildcards):
 
 def everything():
     """All that an audit leaves for its reader, so that what was deleted is made again."""
-    names = ["report.html", "tail/sample.tsv", "tail/sample.html"]
+    names = ["report.html", "ro-crate-metadata.json", "tail/sample.tsv", "tail/sample.html"]
     names += ["tail/read-first.tsv", "tail/read-first.html", "tail/read-first-pairs.parquet"]
     if folded_judgments():
         names += ["judgments-folded.qrels", "judgments-folded.parquet"]
@@ -283,7 +341,8 @@ def everything():
 
 def traces(wildcards):
     """The traces of the jobs that made the artifacts."""
-    jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS), "build_pairs"]
+    jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS)]
+    jobs += ["compare_topics", "build_pairs"]
     jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
     jobs += ["measure_coverage", "bound_scores", "bound_ties", "keep_ledgers"]
     jobs += ["explain_judgments"]

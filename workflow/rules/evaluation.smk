@@ -44,10 +44,9 @@ rule measure_coverage:
         "../../environment.yml"
     params:
         contributors=contributors(),
-        measures=SETTINGS["measures"],
+        cutoffs=cutoffs(),
         nominal=SETTINGS["pool"].get("depth"),
         depths=DEPTHS,
-        bounds_depth=SETTINGS["bounds"]["depth"],
         code=code_of("measure_coverage"),
     script:
         "../../scripts/measure_coverage.py"

@@ -29,7 +29,7 @@ rule build_pools:
         contributors=contributors(),
         depths=DEPTHS,
         nominal=SETTINGS["pool"].get("depth"),
-        measures=SETTINGS["measures"],
+        levels=levels_of(SETTINGS["measures"]),
         code=code_of("build_pools"),
     script:
         "../../scripts/build_pools.py"

@@ -1,5 +1,6 @@
 # Joins the traces of all jobs, and renders everything as one page.
-# Takes all artifacts; gives provenance.json, report.html, report.md and audit.json.
+# Takes all artifacts; gives provenance.json, which covers what was made before the report, and
+# report.html, report.md and audit.json, which show its digest.
 
 
 rule record_provenance:
@@ -19,7 +20,7 @@ rule record_provenance:
         "../../environment.yml"
     params:
         collection=AUDIT.name,
-        settings=SETTINGS,
+        settings=audit_settings(),
         code=code_of("record_provenance"),
     script:
         "../../scripts/record_provenance.py"
@@ -55,7 +56,7 @@ rule render_report:
     params:
         collection=AUDIT.name,
         title=title,
-        settings=SETTINGS,
+        settings=audit_settings(),
         contributors=contributors(),
         form=form_digests(),
         code=code_of("render_report"),

@@ -59,7 +59,7 @@ rule estimate_tail:
         sha256=[digest_of(path) for path in truth_file() + filled_in_sheet()],
         pooled=bool(POOLED),
         settings=tail_settings(),
-        measures=SETTINGS["measures"],
+        levels=levels_of(SETTINGS["measures"]),
         code=code_of("estimate_tail"),
     script:
         "../../scripts/estimate_tail.py"

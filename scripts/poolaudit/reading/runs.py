@@ -19,6 +19,7 @@ from poolaudit.reading import formats
 from poolaudit.reading.columns import from_numpy, one, repeats, to_numpy, valid
 from poolaudit.reading.complaints import Complaints
 from poolaudit.reading.lines import Layout
+from poolaudit.reading.notes import NAMED, counted, some
 from poolaudit.reading.order import TIES, number_queries, places, ranks, repeated
 from poolaudit.reading.streams import EXPANSION
 from poolaudit.reading.tables import Column
@@ -31,7 +32,6 @@ SETTINGS = {
     "nonfinite": ("refuse", "last"),
 }
 TOP = 10
-NAMED = 5
 
 _KINDS = {
     "query_id": "id",
@@ -205,68 +205,6 @@ def same_rankings(notes_of_runs: Mapping[str, dict]) -> list[dict]:
     return notes
 
 
-def compare_topics(run: Run, topics: pa.Table, *, depth: int | None = None) -> list[dict]:
-    """Notes on how the queries of a run and of a collection agree.
-
-    Args:
-        run: the run.
-        topics: query_id (string), text and judged (bool), one row a query of the collection.
-        depth: the deepest pool that will be made; None for none.
-
-    Returns:
-        Notes of the kinds "missing_queries" (judged, not answered), "unjudged_queries" (answered,
-        in the topics, not judged), "unknown_queries" (answered, not in the topics) and "shallow"
-        (judged and answered, with fewer documents than `depth`), each with its count and the first
-        few ids; and "likely_cause" where the spelling of the ids explains the difference.
-
-    Raises:
-        AuditError: no query of the run is judged.
-    """
-    counts = one(run.table["query_id"]).value_counts()
-    answered = dict(zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True))
-    known = set(topics["query_id"].to_pylist())
-    judged = topics.filter(topics["judged"])["query_id"].to_pylist()
-    missing = sorted(set(judged) - set(answered))
-    unknown = sorted(set(answered) - known)
-    cause = likely_cause(unknown, missing)
-    if len(missing) == len(judged):
-        raise AuditError(
-            "no query of the run is judged",
-            where=str(run.path),
-            found=f"queries {_some(list(answered))}" + (f"; {cause}" if cause else ""),
-            expected=f"judged queries: {_some(judged)}",
-            todo="check that the run belongs to this collection, and how its query ids are written",
-        )
-    unjudged = sorted(set(answered) & known - set(judged))
-    shallow = sorted(q for q in judged if 0 < answered.get(q, 0) < (depth or 0))
-    notes = []
-    for kind, queries, text in (
-        ("missing_queries", missing, "judged queries without an answer, which score 0"),
-        ("unjudged_queries", unjudged, "answered queries that are not judged, and left out"),
-        ("unknown_queries", unknown, "answered queries that are not in the topics"),
-        ("shallow", shallow, f"answered queries with fewer than {depth} documents"),
-    ):
-        if queries:
-            note = _note(kind, text, len(queries), _some(queries))
-            notes.append(note | {"queries": queries[:NAMED]})
-    if cause:
-        notes.append({"kind": "likely_cause", "text": cause})
-    return notes
-
-
-def likely_cause(unknown: list[str], missing: list[str]) -> str:
-    """Why query ids of a run are not those of the judgments: zero padding, a prefix, or ""."""
-    bare = {query.lstrip("0"): query for query in missing}
-    if unknown and all(query.lstrip("0") in bare for query in unknown):
-        return f"zero padding differs ({unknown[0]} for {bare[unknown[0].lstrip('0')]})"
-    for whose, longer, shorter in (("run", unknown, missing), ("judgments", missing, unknown)):
-        for end in shorter if longer else ():
-            prefix = longer[0].removesuffix(end)
-            if prefix != longer[0] and {prefix + query for query in shorter} >= set(longer):
-                return f"the {whose} may write {prefix!r} before each query id"
-    return ""
-
-
 Refuse = Callable[[np.ndarray, Callable[[int], str], str, str], None]
 
 
@@ -309,7 +247,7 @@ def _with_scores(
         )
     if unranked.any() and not unranked.all():
         count = int(unranked.sum())
-        notes.append(_note("ranks_unreadable", "ranks missing or no whole numbers", count))
+        notes.append(counted("ranks_unreadable", "ranks missing or no whole numbers", count))
     if scored:
         score = to_numpy(columns["score"])
     else:
@@ -329,7 +267,7 @@ def _with_scores(
         )
     if bad.any():
         score = np.where(bad, -np.inf, score)
-        notes.append(_note("nonfinite", "scores not finite, ranked last", int(bad.sum())))
+        notes.append(counted("nonfinite", "scores not finite, ranked last", int(bad.sum())))
     return {**columns, "score": from_numpy(score)}, notes
 
 
@@ -362,7 +300,7 @@ def _kept(
     keep[again] = False
     which = "first line" if duplicates == "first" else "best place"
     text = f"repeated documents, of which the {which} is kept"
-    return keep, [_note("duplicates", text, len(again))]
+    return keep, [counted("duplicates", text, len(again))]
 
 
 def _ordered(
@@ -392,7 +330,7 @@ def _notes_on_ties(query: np.ndarray, tied: np.ndarray) -> list[dict]:
     if not tied.any():
         return []
     queries = len(np.unique(query[tied]))
-    note = _note("ties", "documents tied with another", int(tied.sum()), f"queries: {queries:,}")
+    note = counted("ties", "documents tied with another", int(tied.sum()), f"queries: {queries:,}")
     return [note | {"queries": queries}]
 
 
@@ -410,16 +348,16 @@ def _notes_on_ranks(table: pa.Table, query: np.ndarray) -> list[dict]:
         return []
     queries = len(np.unique(query[rises]))
     text = "places where the rank column puts a lower score first"
-    note = _note("rank_disagrees", text, len(rises), f"queries: {queries:,}")
+    note = counted("rank_disagrees", text, len(rises), f"queries: {queries:,}")
     return [note | {"queries": queries}]
 
 
 def _notes_on_file(facts: dict, tags: list[str], name: str | None) -> list[dict]:
     notes = []
     if len(tags) > 1:
-        notes.append(_note("several_tags", "different tags", len(tags), _some(tags)))
+        notes.append(counted("several_tags", "different tags", len(tags), some(tags)))
     if name is not None and tags and name not in tags:
-        text = f"the tag is {_some(tags)}, the name of the run {name}"
+        text = f"the tag is {some(tags)}, the name of the run {name}"
         notes.append({"kind": "tag_differs", "text": text})
     for fact, text in (
         ("blank", "blank lines, skipped"),
@@ -427,7 +365,7 @@ def _notes_on_file(facts: dict, tags: list[str], name: str | None) -> list[dict]
         ("trailing", "lines with text after the tag, ignored"),
     ):
         if facts[fact]:
-            notes.append(_note(fact, text, facts[fact]))
+            notes.append(counted(fact, text, facts[fact]))
     if facts["byte_order_mark"]:
         text = "the byte-order mark is not part of the first query id"
         notes.append({"kind": "byte_order_mark", "text": text})
@@ -441,16 +379,6 @@ def _tags(table: pa.Table) -> list[str]:
     heads = np.flatnonzero(~repeats(table["tag"]))
     tags = table["tag"].take(from_numpy(heads)).unique().to_pylist()
     return [tag for tag in tags if tag]
-
-
-def _note(kind: str, text: str, count: int, more: str = "") -> dict:
-    text = f"{text}: {count:,}" + (f" ({more})" if more else "")
-    return {"kind": kind, "text": text, "count": count}
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _digest(table: pa.Table) -> str:

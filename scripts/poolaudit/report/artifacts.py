@@ -22,7 +22,7 @@ class Artifacts:
 
     Attributes:
         source: judgments.json. topics: query_id, text, judged.
-        notes: runs/<run>.json, by run.
+        notes: runs/<run>.json, by run. answered: notes on the queries of each run.
         pairs: query_id and relevance of every pair; NaN where unjudged.
         evaluations: evaluation/<policy>.parquet, by policy.
         coverage, bounds: the tables of these names.
@@ -47,6 +47,7 @@ class Artifacts:
     source: dict[str, Any]
     topics: pd.DataFrame
     notes: dict[str, dict[str, Any]]
+    answered: dict[str, list[dict[str, Any]]]
     pairs: pd.DataFrame
     evaluations: dict[str, pd.DataFrame]
     coverage: pd.DataFrame

@@ -167,7 +167,7 @@ def _own_losses(subject: Subject) -> dict[str, dict[str, Any]]:
 def _notes(subject: Subject) -> dict[str, list[str]]:
     """For each run what was found in its file, how its queries agree, and which runs equal it."""
     notes = {
-        run: [note["text"] for note in [*record["found"], *record["topics"]]]
+        run: [note["text"] for note in [*record["found"], *subject.made.answered[run]]]
         for run, record in subject.made.notes.items()
     }
     for note in same_rankings(subject.made.notes):

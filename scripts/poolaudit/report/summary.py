@@ -105,7 +105,12 @@ def _provenance(subject: Subject) -> dict[str, Any]:
     return {
         "sha256": subject.made.digests.get("provenance"),
         "artifacts": [
-            {"name": name, "rule": made["rule"], "sha256": made["sha256"]}
+            {
+                "name": name,
+                "rule": made["rule"],
+                "sha256": made["sha256"],
+                "inputs": sorted(made["inputs"]),
+            }
             for name, made in sorted(record["artifacts"].items())
         ],
         "code": {rule: code["digest"] for rule, code in sorted(record["code"].items())},

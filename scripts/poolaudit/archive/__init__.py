@@ -1,0 +1,1 @@
+"""Archiving: what is kept of an audit, how it is described and packed, and what changed since."""
