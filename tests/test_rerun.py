@@ -30,6 +30,7 @@ RUNS = [f"run{i:02}" for i in range(40)]
 SCORED = {
     *("evaluate_policy", "bound_scores", "bound_ties", "keep_ledgers", "evaluate_truth"),
     *("estimate_removal", "probe_sharing", "calibrate_tail", "decide_verdicts"),
+    "read_first",
 }
 # The crate holds the digest of the report, and a copy of the code.
 SHOWN = {"render_report", "describe_crate"}
@@ -134,6 +135,7 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
             {
                 *("compare_topics", "build_pools", "evaluate_policy", "measure_coverage"),
                 *("estimate_removal", "probe_sharing", "decide_verdicts"),
+                "read_first",
                 *TOLD,
             }
         ),
@@ -148,6 +150,7 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
         jobs(
             {
                 *("keep_ledgers", "estimate_removal", "probe_sharing", "decide_verdicts"),
+                "read_first",
                 *TOLD,
             },
             evaluate_policy=1,
@@ -273,7 +276,8 @@ def done_again(audited: Path, rules: Iterable[str]) -> dict[str, int]:
         if job not in reached:
             reached.add(job)
             waiting += after[job]
-    return dict(Counter(rule for rule, _ in reached))
+    # The crate, which leaves no trace, holds a copy of the code and the digests of all the rest.
+    return Counter(rule for rule, _ in reached) | {"describe_crate": 1}
 
 
 Job = tuple[str, str]
@@ -346,14 +350,14 @@ def table_of_modules(audited: Path, importers: dict[str, list[str]]) -> str:
 
 def test_the_tables_of_the_documentation_are_these(planned, audited, importers, request):
     jobs_of, _ = graph(audited)
-    cold = {rule: len(of_rule) for rule, of_rule in jobs_of.items()}
+    cold = {rule: len(of_rule) for rule, of_rule in jobs_of.items()} | {"describe_crate": 1}
     made = {
         "changes": table_of_changes(planned, cold),
         "modules": table_of_modules(audited, importers),
     }
     text = PAGE.read_text(encoding="utf-8")
     for name, table in made.items():
-        place = rf"(?<=<!-- table of {name} -->\n\n).*?(?=\n\n)"
+        place = rf"(?<=<!-- table of {name} -->\n\n).*?(?=\n\n|\n\Z)"
         assert re.search(place, text, re.DOTALL), name
         text = re.sub(place, lambda _, table=table: table, text, flags=re.DOTALL)
     if request.config.getoption("--write-tables"):
