@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workflow import ROOT
+from workflow import ROOT, snakemake
 
 DOCS = ROOT / "docs"
 
@@ -47,31 +47,63 @@ def pattern(path: str) -> re.Pattern:
     return re.compile(re.sub(r"<\w+>", "[^/]+", re.escape(path).replace(r"\<", "<")))
 
 
-def fences(page: str, language: str) -> list[str]:
-    """The fenced examples of a page in a language, in order."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```$", text, re.DOTALL | re.MULTILINE)
-    return [re.sub(f"^{indent}", "", body, flags=re.MULTILINE) for indent, body in found]
+def follow(page: str, folder: Path, *, dry_run: bool = False) -> None:
+    """Do what a page says, in order: write its files, run its commands and its Python examples.
 
-
-def commands(page: str) -> list[list[str]]:
-    """The lines of a page's sh examples, as words; comments at the end of a line are left out."""
-    lines = "".join(fences(page, "sh")).splitlines()
-    words = [line.partition(" #")[0].split() for line in lines]
-    return [each for each in words if each]
+    A fenced example is a file where the line before it ends in a name and a colon; what a Python
+    example prints is compared with the `text` after it. Snakemake runs the project's workflow.
+    """
+    printed = None
+    for name, language, body in _examples(page):
+        if name:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(body, encoding="utf-8")
+        elif language == "sh":
+            for line in body.splitlines():
+                _run(line.split(), folder, dry_run=dry_run)
+        elif language == "python":
+            printed = _python(body, folder)
+        elif language == "text" and printed is not None:
+            assert body == printed
+            printed = None
 
 
 def files(page: str) -> dict[str, str]:
-    """The examples that stand for a file: those after a line that ends in its name and a colon."""
+    """The files that a page tells its reader to write."""
+    return {name: body for name, _, body in _examples(page) if name}
+
+
+def fences(page: str, language: str) -> list[str]:
+    """The fenced examples in a language."""
+    return [body for _, marked, body in _examples(page) if marked == language]
+
+
+def _examples(page: str) -> list[tuple[str, str, str]]:
+    """The fenced examples of a page: name of the file, language, text."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    found = re.findall(r"`([^`\n]+)`:\n\n```\w*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return dict(found)
+    fence = r"(?:`([^`\n]+)`:\n\n)?^```(\w*)\n(.*?)^```$"
+    return re.findall(fence, text, re.DOTALL | re.MULTILINE)
 
 
-def python(code: str, folder: Path) -> str:
-    """What a Python example prints when it runs in a folder."""
+def _run(words: list[str], folder: Path, *, dry_run: bool) -> None:
+    if words[0] == "snakemake":
+        at = words.index("--cores")
+        wanted = words[1:at] + words[at + 2 :]
+        run = snakemake(folder, *wanted, *(["--dry-run"] if dry_run else []))
+        assert run.returncode == 0, run.stdout
+    else:
+        subprocess.run(words, cwd=folder, check=True)
+
+
+def _python(code: str, folder: Path) -> str:
     run = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
     return run.stdout
+
+
+def links(page: Path) -> list[str]:
+    """The files that a page links to."""
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    return [target for target in targets if "://" not in target]

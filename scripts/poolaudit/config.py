@@ -373,7 +373,7 @@ def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[s
 
 
 def _missing(file: Path, key: str, path: str) -> AuditError:
-    """A file that the settings name is not where paths are looked up; perhaps beside the settings."""
+    """A file that the settings name is not found; it may lie beside the settings."""
     beside = file.parent / path
     return AuditError(
         f"The file of {key} is missing.",
