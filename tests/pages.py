@@ -47,11 +47,19 @@ def pattern(path: str) -> re.Pattern:
     return re.compile(re.sub(r"<\w+>", "[^/]+", re.escape(path).replace(r"\<", "<")))
 
 
-def follow(page: str, folder: Path, *, dry_run: bool = False) -> None:
+def follow(
+    page: str, folder: Path, *, dry_run: bool = False, instead_of_report: str = "report"
+) -> None:
     """Do what a page says, in order: write its files, run its commands and its Python examples.
 
     A fenced example is a file where the line before it ends in a name and a colon; what a Python
     example prints is compared with the `text` after it. Snakemake runs the project's workflow.
+
+    Args:
+        page: its name under docs/.
+        folder: where to work.
+        dry_run: of Snakemake; Python examples are then run on what is there.
+        instead_of_report: the target to make where the page makes the report.
     """
     printed = None
     for name, language, body in _examples(page):
@@ -60,7 +68,7 @@ def follow(page: str, folder: Path, *, dry_run: bool = False) -> None:
             (folder / name).write_text(body, encoding="utf-8")
         elif language == "sh":
             for line in body.splitlines():
-                _run(line.split(), folder, dry_run=dry_run)
+                _run(line.replace(" report", f" {instead_of_report}").split(), folder, dry_run)
         elif language == "python":
             printed = _python(body, folder)
         elif language == "text" and printed is not None:
@@ -85,7 +93,7 @@ def _examples(page: str) -> list[tuple[str, str, str]]:
     return re.findall(fence, text, re.DOTALL | re.MULTILINE)
 
 
-def _run(words: list[str], folder: Path, *, dry_run: bool) -> None:
+def _run(words: list[str], folder: Path, dry_run: bool) -> None:
     if words[0] == "snakemake":
         at = words.index("--cores")
         wanted = words[1:at] + words[at + 2 :]

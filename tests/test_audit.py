@@ -177,29 +177,33 @@ def test_provenance_leads_from_the_scores_to_the_files_of_the_runs(audit, demo):
 
 
 @pytest.fixture
-def declare(audit):
-    """Declare numbers of the demo in a table, and check them."""
+def declaring(audit):
+    """The folder of the audit, with the settings that the page on checking adds to the demo's."""
     own = audit / "config/collections/demo.yaml"
     own.parent.mkdir(parents=True)
     settings = (ROOT / "config/collections/demo.yaml").read_text(encoding="utf-8")
-    own.write_text(settings + "check: {declared: table.tsv}\n", encoding="utf-8")
-
-    def check(table: str):
-        (audit / "table.tsv").write_text(table, encoding="utf-8")
-        return snakemake(audit, "check")
-
-    yield check
+    own.write_text(settings + "".join(pages.fences("check.md", "yaml")), encoding="utf-8")
+    yield audit
     shutil.rmtree(audit / "config")
 
 
-def test_the_check_passes_for_numbers_that_stand_and_fails_for_others(declare, demo):
-    score = primary(demo)["alder-bm25"]
-    run = declare(f"run\tvalue\nalder-bm25\t{score:.3f}\n")
-    assert run.returncode == 0, run.stdout
-    run = declare("run\tvalue\nalder-bm25\t0.999\nwillow-routing\t\n")
+def test_the_check_passes_for_the_table_of_its_page_and_fails_for_another(declaring, demo):
+    pages.follow("check.md", declaring)
+    table = "run\tvalue\nalder-bm25\t0.999\nwillow-routing\t\n"
+    (declaring / "paper/table.tsv").write_text(table, encoding="utf-8")
+    run = snakemake(declaring, "check")
     assert run.returncode == 1
+    score = primary(demo)["alder-bm25"]
     assert f"the measured value is {score:.4f}" in run.stdout
     assert "willow-routing by nDCG@10: it is unsafe" in run.stdout
+
+
+def test_the_examples_of_organising_a_pool_give_what_the_page_says(audit):
+    demo = (ROOT / "config/collections/demo.yaml").read_text(encoding="utf-8")
+    deeper = demo.replace("depths: [5, 10, 20]", "depths: [5, 10, 20, 25]")
+    assert deeper != demo
+    (audit / "deeper.yaml").write_text(deeper, encoding="utf-8")
+    pages.follow("organise.md", audit, dry_run=True)
 
 
 def test_snakemakes_own_report_shows_what_is_worth_seeing(audit):
