@@ -6,10 +6,15 @@ import re
 import shutil
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import pages
+from pages import named
 from poolaudit.files import sha256
 from workflow import ROOT, planned, snakemake
 
@@ -42,10 +47,77 @@ def primary(demo, name="evaluation/nonrelevant.parquet") -> pd.Series:
     return table.groupby("run", observed=True)["value"].mean()
 
 
-def test_the_readme_names_every_artifact(demo):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    made = {path.relative_to(demo).parts[0] for path in demo.rglob("*") if path.is_file()}
-    assert {name for name in made if name not in readme} == set()
+def test_the_page_of_artifacts_names_every_file_with_its_rule(demo):
+    made = [path.relative_to(demo).as_posix() for path in demo.rglob("*") if path.is_file()]
+    record = json.loads((demo / "provenance.json").read_text(encoding="utf-8"))["artifacts"]
+    for name in made:
+        sections = [text for pattern, text in documented() if pattern.fullmatch(name)]
+        assert len(sections) == 1, name
+        if rule := record.get(f"{DEMO}/{name}", {}).get("rule"):
+            assert f"Made by `{rule}`" in sections[0], name
+
+
+# How the page writes the types of columns.
+TYPES = {
+    "string": "text",
+    "large_string": "text",
+    "null": "text",
+    "bool": "yes or no",
+    "double": "number",
+    "list<element: string>": "list of text",
+} | dict.fromkeys(("int16", "int32", "int64"), "integer")
+
+
+def test_the_page_of_artifacts_has_every_column_of_every_table_and_no_other(demo):
+    for pattern, text in documented():
+        files = [path for path in demo.rglob("*") if pattern.fullmatch(str(path.relative_to(demo)))]
+        rows = {named(row[0])[0]: row for row in pages.table(text, "column")}
+        columns = {}
+        for path in files:
+            if path.suffix == ".tsv":
+                header = path.read_text(encoding="utf-8").partition("\n")[0]
+                columns |= dict.fromkeys(header.split("\t"))
+            if path.suffix == ".parquet":
+                columns |= {column.name: column for column in described(path)}
+        assert columns.keys() == (rows.keys() if files else set()), pattern
+        for name, column in columns.items():
+            if column is not None:
+                assert rows[name][1] == column.type, (pattern, name)
+                assert rows[name][3] != "–" or not column.null_count, (pattern, name)
+
+
+def test_the_page_of_artifacts_has_every_key_of_every_json_file_and_no_other(demo):
+    for pattern, text in documented():
+        for path in demo.rglob("*.json"):
+            if not pattern.fullmatch(str(path.relative_to(demo))) or path.name == "check.json":
+                continue
+            keys = {named(row[0])[0] for row in pages.table(text, "key")}
+            assert keys == json.loads(path.read_text(encoding="utf-8")).keys(), path.name
+
+
+def documented() -> list[tuple[re.Pattern, str]]:
+    """Each path of the page, and the section that describes it."""
+    return [
+        (pages.pattern(path), text)
+        for heading, text in pages.sections("artifacts.md").items()
+        for path in named(heading)
+    ]
+
+
+class Column(NamedTuple):
+    name: str
+    type: str
+    null_count: int
+
+
+def described(path: Path) -> list[Column]:
+    """The columns of a Parquet file, their types in the words of the page."""
+    table = pq.read_table(path)
+    kinds = [t.value_type if pa.types.is_dictionary(t) else t for t in table.schema.types]
+    return [
+        Column(name, TYPES[str(kind)], table[name].null_count)
+        for name, kind in zip(table.column_names, kinds, strict=True)
+    ]
 
 
 def test_every_run_is_scored_under_every_policy(demo):
@@ -105,29 +177,33 @@ def test_provenance_leads_from_the_scores_to_the_files_of_the_runs(audit, demo):
 
 
 @pytest.fixture
-def declare(audit):
-    """Declare numbers of the demo in a table, and check them."""
+def declaring(audit):
+    """The folder of the audit, with the settings that the page on checking adds to the demo's."""
     own = audit / "config/collections/demo.yaml"
     own.parent.mkdir(parents=True)
     settings = (ROOT / "config/collections/demo.yaml").read_text(encoding="utf-8")
-    own.write_text(settings + "check: {declared: table.tsv}\n", encoding="utf-8")
-
-    def check(table: str):
-        (audit / "table.tsv").write_text(table, encoding="utf-8")
-        return snakemake(audit, "check")
-
-    yield check
+    own.write_text(settings + "".join(pages.fences("check.md", "yaml")), encoding="utf-8")
+    yield audit
     shutil.rmtree(audit / "config")
 
 
-def test_the_check_passes_for_numbers_that_stand_and_fails_for_others(declare, demo):
-    score = primary(demo)["alder-bm25"]
-    run = declare(f"run\tvalue\nalder-bm25\t{score:.3f}\n")
-    assert run.returncode == 0, run.stdout
-    run = declare("run\tvalue\nalder-bm25\t0.999\nwillow-routing\t\n")
+def test_the_check_passes_for_the_table_of_its_page_and_fails_for_another(declaring, demo):
+    pages.follow("check.md", declaring)
+    table = "run\tvalue\nalder-bm25\t0.999\nwillow-routing\t\n"
+    (declaring / "paper/table.tsv").write_text(table, encoding="utf-8")
+    run = snakemake(declaring, "check")
     assert run.returncode == 1
+    score = primary(demo)["alder-bm25"]
     assert f"the measured value is {score:.4f}" in run.stdout
     assert "willow-routing by nDCG@10: it is unsafe" in run.stdout
+
+
+def test_the_examples_of_organising_a_pool_give_what_the_page_says(audit):
+    demo = (ROOT / "config/collections/demo.yaml").read_text(encoding="utf-8")
+    deeper = demo.replace("depths: [5, 10, 20]", "depths: [5, 10, 20, 25]")
+    assert deeper != demo
+    (audit / "deeper.yaml").write_text(deeper, encoding="utf-8")
+    pages.follow("organise.md", audit, dry_run=True)
 
 
 def test_snakemakes_own_report_shows_what_is_worth_seeing(audit):

@@ -154,6 +154,19 @@ def test_a_path_with_braces_is_refused(folder):
     assert "judgments.file has braces" in complaint()
 
 
+def test_a_missing_sheet(folder):
+    (folder / "sheet.tsv").unlink()
+    message = complaint()
+    assert "The file of runs is missing." in message and "no file sheet.tsv" in message
+
+
+def test_a_path_that_was_meant_to_start_at_the_settings_is_answered_with_the_right_one(folder):
+    (folder / "audits").mkdir()
+    for name in ("mine.yaml", "sheet.tsv"):
+        (folder / name).rename(folder / "audits" / name)
+    assert "write audits/sheet.tsv, which is there" in complaint("audits/mine.yaml")
+
+
 def test_an_unknown_collection_names_the_nearest(folder):
     message = complaint("dl19-pasage")
     assert "There is no collection dl19-pasage." in message

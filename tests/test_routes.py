@@ -80,7 +80,8 @@ def test_a_document_is_lost_when_all_of_its_routes_are(built):
 def test_what_one_route_alone_brought_is_what_is_unique_in_the_pool(built):
     pairs, rankings = built
     for kind in ("run", "group"):
-        alone = routes.pool_routes(pairs, rankings, CONTRIBUTORS, 2, kind).only()
+        found = routes.pool_routes(pairs, rankings, CONTRIBUTORS, 2, kind)
+        alone = leave_out.unique_to_routes(found)
         unique = leave_out.uniques(pairs, kind, 2)
         assert sorted(zip(alone.pair, alone.owner, strict=True)) == sorted(
             zip(unique.pair, unique.owner, strict=True)

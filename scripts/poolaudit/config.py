@@ -92,6 +92,8 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
     file = _collection_file(name)
     settings = read_settings(file, SCHEMAS / "collection.schema.yaml")
     _complete(settings, file)
+    if not find(settings["runs"]).is_file():
+        raise _missing(file, "runs", settings["runs"])
     rows, says_pooled = read_sheet(find(settings["runs"]), _runs_root(settings))
     missing = [row for row in rows if not _is_made(row.path, made) and not row.path.is_file()]
     if missing:
@@ -376,13 +378,19 @@ def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[s
                 todo="rename the file",
             )
         if path and not _is_made(Path(path), made) and not find(path).is_file():
-            raise AuditError(
-                f"The file of {section}.{key} is missing.",
-                where=f"{file}, key {section}.{key}",
-                found=f"no file {path}",
-                expected="a readable file",
-                todo="correct the path; it is relative to the folder Snakemake runs in",
-            )
+            raise _missing(file, f"{section}.{key}", path)
+
+
+def _missing(file: Path, key: str, path: str) -> AuditError:
+    """A file that the settings name is not found; it may lie beside the settings."""
+    beside = file.parent / path
+    return AuditError(
+        f"The file of {key} is missing.",
+        where=f"{file}, key {key}",
+        found=f"no file {path} in the folder that Snakemake works in, nor in the project's folder",
+        expected="a readable file",
+        todo=f"write {beside}, which is there" if beside.is_file() else "correct the path",
+    )
 
 
 def read_sheet(file: Path, root: Path) -> tuple[tuple[SheetRow, ...], bool]:

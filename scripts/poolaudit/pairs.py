@@ -77,7 +77,7 @@ class Pairs:
         query: int32[pairs], index into `query_ids`.
         doc_id: Arrow string array [pairs].
         relevance: int16[pairs], the grade; UNJUDGED where no assessor saw the pair. Below zero: the
-            document was in the pool but was not judged (METHODS 2).
+            document was in the pool but was not judged (docs/reading.md, Judgments).
         best_rank: int32[pairs], best rank over the pooled runs, or NEVER.
         any_best_rank: int32[pairs], best rank over all audited runs, or NEVER.
         returned_by: int32[pairs], number of audited runs that returned it.

@@ -3,7 +3,7 @@
 The depth-d pool of a query is the union over the pooled runs of their first d documents (Sparck
 Jones and van Rijsbergen 1975; Harman 1993). Every pool is a comparison of `best_rank` with d.
 Relevance levels are grades: a pair is relevant at level 2 when its grade is 2 or more. A grade
-below zero says that the pair was in the pool and was not judged (METHODS 2).
+below zero says that the pair was in the pool and was not judged (docs/reading.md, Judgments).
 """
 
 from __future__ import annotations

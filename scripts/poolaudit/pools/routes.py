@@ -16,7 +16,6 @@ import pandas as pd
 
 from poolaudit.errors import AuditError, nearest
 from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings
-from poolaudit.removal.reduced import Reductions
 
 COLUMNS = ("query_id", "doc_id", "route")
 
@@ -35,11 +34,6 @@ class Routes:
     pair: np.ndarray
     route: np.ndarray
     rank: np.ndarray
-
-    def only(self) -> Reductions:
-        """The pairs that have a single route, by route: what is lost without it."""
-        single = np.bincount(self.pair, minlength=1)[self.pair] == 1
-        return Reductions(len(self.names), self.pair[single], self.route[single])
 
     def lost_without(self, names: Iterable[str], n_pairs: int) -> np.ndarray:
         """bool[pairs]: every route to the pair is among these, so without all of them it is lost.

@@ -1,4 +1,4 @@
-"""The one order of a ranking (METHODS 1): a key ascending, ties by a stated rule.
+"""The one order of a ranking: a key ascending, ties by a stated rule (docs/methods.md, The runs).
 
 Pure functions over the columns of a run. Stages that ask what another rule would have done, such
 as the one that explains judgments by other tie rules, call them on copies.

@@ -1,4 +1,4 @@
-"""Judgments: which documents were read for a query, and what grade they got (METHODS 2)."""
+"""Judgments: which documents were read for a query, and what grade they got."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: what a system returned, put into one order (METHODS 1).
+"""Runs: what a system returned, put into one order (docs/methods.md, The runs).
 
 Every number of the audit comes from the order decided here: score descending, ties by document id
 descending in byte order unless a setting says otherwise.

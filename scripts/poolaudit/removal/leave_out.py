@@ -84,6 +84,12 @@ def uniques(pairs: Pairs, kind: str, depth: int) -> Reductions:
     return Reductions(len(holders.names), pair, holders.best[pair].astype(np.int64))
 
 
+def unique_to_routes(routes: Routes) -> Reductions:
+    """The pairs that have a single route, by route: what is lost without it."""
+    single = np.bincount(routes.pair, minlength=1)[routes.pair] == 1
+    return Reductions(len(routes.names), routes.pair[single], routes.route[single])
+
+
 def leave_out_uniques(
     pairs: Pairs,
     rankings: Rankings,
@@ -248,7 +254,7 @@ def _absence(
 
 def _absence_of_routes(routes: Routes, runs: Sequence[str]) -> _Absence:
     everyone = np.ones((len(routes.names), len(runs)), bool)
-    return _Absence("route", routes.names, routes.only(), everyone)
+    return _Absence("route", routes.names, unique_to_routes(routes), everyone)
 
 
 def _absence_of_nobody(runs: Sequence[str]) -> _Absence:

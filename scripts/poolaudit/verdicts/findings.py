@@ -32,8 +32,8 @@ _POLICY = {
 class Thresholds:
     """From where on a figure is worth a note, needs a caveat, is unsafe.
 
-    The unjudged shares are those of METHODS; the others are choices, argued in the documentation
-    from DL 2019 and TREC-8. They are printed with the verdicts.
+    They are choices, argued from DL 2019 and TREC-8 in docs/methods.md (The answer), and are
+    printed with the verdicts.
 
     Attributes:
         unjudged: share of the documents above the cutoff that are unjudged. For RR and RBP, which
