@@ -44,7 +44,8 @@ def named(text: str) -> list[str]:
 
 def pattern(path: str) -> re.Pattern:
     """What matches the paths that a name such as `runs/<run>.json` stands for."""
-    return re.compile(re.sub(r"<\w+>", "[^/]+", re.escape(path).replace(r"\<", "<")))
+    escaped = re.escape(path).replace("<path>", ".+")
+    return re.compile(re.sub(r"<\w+>", "[^/]+", escaped))
 
 
 def follow(
