@@ -247,9 +247,18 @@ def test_an_edit_of_a_module_changes_the_code_of_the_rules_that_import_it(
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     monkeypatch.setattr(provenance, "LIBRARY", tmp_path / "scripts" / "poolaudit")
 
+    read, known = provenance.read_code.__wrapped__, {}
+
+    def read_once(path: Path, folder: Path):
+        key = path, path.read_bytes()
+        if key not in known:
+            known[key] = read(path, folder)
+        return known[key]
+
+    monkeypatch.setattr(provenance, "read_code", read_once)
+
     def digests() -> dict[str, str]:
         provenance.code_of.cache_clear()
-        provenance.read_code.cache_clear()
         return {s.stem: provenance.code_of(s)["digest"] for s in scripts(tmp_path)}
 
     before = digests()
