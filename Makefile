@@ -11,6 +11,7 @@ BIN := .venv/bin
 .PHONY: report test lint tables locks clean
 
 report: .venv/run.done
+	$(BIN)/python -m compileall -q scripts
 	$(BIN)/snakemake --cores all report
 
 test: .venv/test.done
@@ -29,13 +30,15 @@ $(BIN)/uv:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/uv.txt
 
+# Every job is a process of its own, and loads its packages: compiled, in a quarter of the time.
+# Neither uv nor a shell with PYTHONDONTWRITEBYTECODE leaves them compiled unless asked to.
 # The groups build on each other: test holds all of run, so a synced test environment serves both.
 .venv/run.done: requirements/run.txt | $(BIN)/uv
-	test -e .venv/test.done || $(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python $<
+	test -e .venv/test.done || $(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes --python $(BIN)/python $<
 	touch $@
 
 .venv/test.done: requirements/test.txt | $(BIN)/uv
-	$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python $<
+	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes --python $(BIN)/python $<
 	touch .venv/run.done $@
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11
