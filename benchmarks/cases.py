@@ -11,6 +11,7 @@ import csv
 import gzip
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -69,9 +70,17 @@ def reading_with_ir_measures(collection: Collection) -> Callable:
 
 
 def reading_with_ranx(collection: Collection) -> Callable:
+    return lambda: [_ranx_run(row["path"]) for row in collection.rows]
+
+
+def _ranx_run(path: str) -> object:
+    """ranx reads no compressed TREC files."""
     from ranx import Run
 
-    return lambda: [Run.from_file(row["path"], kind="trec") for row in collection.rows]
+    with tempfile.NamedTemporaryFile(suffix=".trec") as plain:
+        plain.write(gzip.decompress(Path(path).read_bytes()))
+        plain.flush()
+        return Run.from_file(plain.name, kind="trec")
 
 
 def reading_with_trectools(collection: Collection) -> Callable:
@@ -119,13 +128,12 @@ def evaluation_with_ir_measures(collection: Collection) -> Callable:
 
 
 def evaluation_with_ranx(collection: Collection) -> Callable:
-    from ranx import Qrels, Run, evaluate
+    from ranx import Qrels, evaluate
 
     def work() -> None:
         qrels = Qrels.from_file(str(collection.qrels), kind="trec")
         for row in collection.rows:
-            run = Run.from_file(row["path"], kind="trec")
-            evaluate(qrels, run, list(OF_RANX), make_comparable=True)
+            evaluate(qrels, _ranx_run(row["path"]), list(OF_RANX), make_comparable=True)
 
     return work
 
@@ -148,6 +156,10 @@ def evaluation_with_trectools(collection: Collection) -> Callable:
 
 
 def pools_with_poolaudit(collection: Collection) -> Callable:
+    import poolaudit.pairs
+    import poolaudit.reading.qrels
+    import poolaudit.reading.runs  # noqa: F401  the work imports nothing that is new
+
     def work() -> None:
         pairs, _ = _tables(collection)
         for depth in DEPTHS:

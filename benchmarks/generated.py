@@ -54,7 +54,10 @@ def _write_runs(folder: Path, doc: np.ndarray, score: np.ndarray) -> None:
         table = pa.table([pa.array(c) for c in columns], names=["q", "zero", "d", "rank", "score"])
         # Ids as long as those of MS MARCO.
         table = table.set_column(2, "d", _ids(table["d"], table["q"]))
-        _write(folder / f"run{i:03}.gz", table.append_column("tag", pa.array([f"run{i:03}"] * len(query))))
+        _write(
+            folder / f"run{i:03}.gz",
+            table.append_column("tag", pa.array([f"run{i:03}"] * len(query))),
+        )
 
 
 def _ids(doc: pa.ChunkedArray, query: pa.ChunkedArray) -> pa.Array:

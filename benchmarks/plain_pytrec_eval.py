@@ -103,7 +103,9 @@ def all_removals(qrels, runs, sheet, pools):
                         unique.setdefault(who.pop(), set()).add((query, doc))
             for left_out, documents in unique.items():
                 reduced = {
-                    query: {doc: grade for doc, grade in docs.items() if (query, doc) not in documents}
+                    query: {
+                        doc: grade for doc, grade in docs.items() if (query, doc) not in documents
+                    }
                     for query, docs in judged.items()
                 }
                 evaluator = pytrec_eval.RelevanceEvaluator(reduced, MEASURES)
@@ -124,9 +126,9 @@ def numbers(qrels, sheet):
 
 
 def main(qrels_path, sheet_path):
-    with open(qrels_path) as file:
+    with Path(qrels_path).open() as file:
         qrels = pytrec_eval.parse_qrel(file)
-    with open(sheet_path) as file:
+    with Path(sheet_path).open() as file:
         sheet = list(csv.DictReader(file, delimiter="\t"))
     for row in sheet:
         row["path"] = Path(sheet_path).parent / row["path"]
