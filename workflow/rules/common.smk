@@ -58,6 +58,23 @@ def code_of(script):
     return provenance.code_of(SCRIPTS / f"{script}.py")["digest"]
 
 
+def memory(least, per_mb):
+    """MB of memory that a job asks for: a floor, and so much for each MB that it reads.
+
+    Both were measured (docs/scale.md) and are asked for with a half more; each retry doubles it.
+    """
+
+    def of_job(wildcards, input, attempt):
+        return round(1.5 * (least + per_mb * input.size_mb) * 2 ** (attempt - 1))
+
+    return of_job
+
+
+def minutes(wildcards, input, attempt):
+    """Minutes that a job asks for: ten times what the slowest of them was measured to take."""
+    return round((10 + input.size_mb) * attempt)
+
+
 def is_made(path):
     """Whether the workflow makes this file itself."""
     return Path(path).is_relative_to(CAMPAIGN)

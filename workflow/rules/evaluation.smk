@@ -34,6 +34,9 @@ rule evaluate_runs:
         "results/{collection}/benchmarks/evaluate_runs.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 25),
+        runtime=minutes,
     params:
         contributors=contributors(),
         measures=SETTINGS["measures"],
@@ -62,6 +65,9 @@ rule evaluate_truth:
         "results/{collection}/benchmarks/evaluate_truth.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 10),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in truth_file()],
         contributors=contributors(),
@@ -85,6 +91,9 @@ rule evaluate_sparse_labels:
         "results/{collection}/benchmarks/evaluate_sparse_labels.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 15),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in sparse_labels_file()],
         code=code_of("evaluate_sparse_labels"),

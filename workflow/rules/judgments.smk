@@ -17,6 +17,9 @@ rule fetch_judgments:
         "results/{collection}/benchmarks/fetch_judgments.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(200, 30),
+        runtime=minutes,
     params:
         settings=judgment_settings(),
         sha256=local_judgment_digests(),

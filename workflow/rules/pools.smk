@@ -27,6 +27,9 @@ rule build_pools:
         "results/{collection}/benchmarks/build_pools.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(200, 15),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in routes_file()],
         contributors=contributors(),
@@ -51,6 +54,9 @@ rule explain_judgments:
         "results/{collection}/benchmarks/explain_judgments.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 8),
+        runtime=minutes,
     params:
         pooled={run: row.pooled for run, row in RUNS.items()},
         sheet_says_pooled=AUDIT.sheet_says_pooled,

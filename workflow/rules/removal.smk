@@ -23,6 +23,9 @@ rule estimate_removal:
         "results/{collection}/benchmarks/estimate_removal.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 25),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in routes_file()],
         contributors=contributors(),

@@ -20,6 +20,9 @@ for number, batch in BATCHES.items():
             f"results/{{collection}}/benchmarks/normalize_runs/{number}.tsv"
         conda:
             "../../environment.yml"
+        resources:
+            mem_mb=memory(200, 15),
+            runtime=minutes,
         params:
             runs=batch,
             sha256=run_digests(batch),

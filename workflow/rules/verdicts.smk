@@ -29,6 +29,9 @@ rule decide_verdicts:
         "results/{collection}/benchmarks/decide_verdicts.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 15),
+        runtime=minutes,
     params:
         contributors=contributors(),
         measures=SETTINGS["measures"],
