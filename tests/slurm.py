@@ -64,6 +64,14 @@ class Slurm:
             time.sleep(0.1)
         raise TimeoutError(f"no job of {rule} within {seconds} s")
 
+    def wait_until_empty(self, seconds: float = 60) -> None:
+        """SLURM takes a few seconds to end the jobs that it was told to cancel."""
+        until = time.monotonic() + seconds
+        while self.jobs():
+            if time.monotonic() > until:
+                raise TimeoutError(f"jobs are left in the queue: {self.jobs()}")
+            time.sleep(0.2)
+
     def cancel(self, job: Job) -> None:
         _said("scancel", job.number)
 
