@@ -53,6 +53,14 @@ def _leave_trace(snakemake, inputs: dict[str, str]) -> None:
     if trace is None:
         return
     made = [path for path in snakemake.output if path != trace]
-    record = provenance.trace(_script(), inputs, made, dict(snakemake.params.items()))
+    params = dict(snakemake.params.items())
+    record = provenance.trace(_script(), inputs, made, params, _made_from(snakemake))
     Path(trace).parent.mkdir(parents=True, exist_ok=True)
     write_json(trace, record)
+
+
+def _made_from(snakemake) -> dict[str, str]:
+    """The input behind each output, for a job with an input `batch`: the outputs in its order."""
+    batch = snakemake.input.get("batch", [])
+    lists = [paths for _, paths in snakemake.output.items() if not isinstance(paths, str)]
+    return {made: read for paths in lists for made, read in zip(paths, batch, strict=False)}

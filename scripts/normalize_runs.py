@@ -9,7 +9,7 @@ with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output
     refused = []
     for i, name in enumerate(params.runs):
-        path, format = snakemake.input.files[i], params.formats[i]
+        path, format = snakemake.input.batch[i], params.formats[i]
         try:
             run = runs.read_run(path, format=format, name=name, **params.ranking, **params.reading)
         except AuditError as error:

@@ -44,6 +44,9 @@ rule compare_judgments:
         "results/{collection}/benchmarks/compare_judgments.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(300, 25),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in other_judgments()],
         contributors=contributors(),

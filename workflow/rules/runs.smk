@@ -9,7 +9,7 @@ for number, batch in BATCHES.items():
         name:
             f"normalize_runs_{number}"
         input:
-            files=run_files(batch),
+            batch=run_files(batch),
         output:
             runs=expand("results/{{collection}}/runs/{run}.parquet", run=batch),
             notes=expand("results/{{collection}}/runs/{run}.json", run=batch),
@@ -47,6 +47,9 @@ rule compare_topics:
         "results/{collection}/benchmarks/compare_topics.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(150, 2),
+        runtime=minutes,
     params:
         runs=list(RUNS),
         deepest=max(DEPTHS, default=None),

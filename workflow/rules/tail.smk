@@ -114,6 +114,9 @@ rule fold_assessments:
         "results/{collection}/benchmarks/fold_assessments.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 20),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in filled_in_sheet() + targeted_sheet()],
         code=code_of("fold_assessments"),
