@@ -8,6 +8,7 @@ from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_table, write_text
 from poolaudit.pools import depth_pools
+from poolaudit.pools.routes import pool_routes, read_named_routes, routes_of_judgments
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output
@@ -28,6 +29,18 @@ with job(snakemake) as log:
         for level in params.levels
     ]
     write_table(output.growth, pa.Table.from_pandas(pd.concat(steps), preserve_index=False))
+
+    routes = {
+        kind: pool_routes(all_pairs, rankings, contributors, nominal, kind)
+        for kind in all_pairs.holders
+    }
+    for path in snakemake.input.routes:
+        routes["route"] = read_named_routes(all_pairs, path)
+    tables = [routes_of_judgments(all_pairs, found, kind) for kind, found in routes.items()]
+    table = pd.concat(tables, ignore_index=True)
+    write_table(output.routes, pa.Table.from_pandas(table, preserve_index=False))
+    log.info("routes by %s to depth %d", ", ".join(routes), nominal)
+
     for i, depth in enumerate(params.depths):
         write_text(output.judgments[i], depth_pools.depth_judgments(all_pairs, depth))
         unjudged = depth_pools.unjudged(all_pairs, depth, texts)

@@ -25,13 +25,13 @@ def job(snakemake) -> Iterator[logging.Logger]:
     log.addHandler(file)
     terminal = logging.StreamHandler()
     terminal.setLevel(logging.INFO)
-    terminal.setFormatter(logging.Formatter(f"{_name(snakemake)}: %(message)s"))
+    terminal.setFormatter(logging.Formatter(f"{_script()}: %(message)s"))
     log.addHandler(terminal)
     logging.captureWarnings(True)
     logging.getLogger("py.warnings").addHandler(file)
     try:
         # The many jobs of one rule say what they found, and not that they begin.
-        log.log(logging.DEBUG if _about(snakemake) else logging.INFO, "begins")
+        log.log(logging.INFO if snakemake.rule == _script() else logging.DEBUG, "begins")
         inputs = provenance.read_digests(snakemake.input)
         yield log
         _leave_trace(snakemake, inputs)
@@ -43,13 +43,9 @@ def job(snakemake) -> Iterator[logging.Logger]:
         sys.exit(1)
 
 
-def _name(snakemake) -> str:
-    """The rule, and the run or policy that this job is about."""
-    return " ".join([snakemake.rule, *_about(snakemake)])
-
-
-def _about(snakemake) -> list[str]:
-    return [value for name, value in snakemake.wildcards.items() if name != "collection"]
+def _script() -> str:
+    """The script's name: that of its rule, and of all rules of batches that share it."""
+    return Path(sys.modules["__main__"].__file__).stem
 
 
 def _leave_trace(snakemake, inputs: dict[str, str]) -> None:
@@ -57,6 +53,14 @@ def _leave_trace(snakemake, inputs: dict[str, str]) -> None:
     if trace is None:
         return
     made = [path for path in snakemake.output if path != trace]
-    record = provenance.trace(snakemake.rule, inputs, made, dict(snakemake.params.items()))
+    params = dict(snakemake.params.items())
+    record = provenance.trace(_script(), inputs, made, params, _made_from(snakemake))
     Path(trace).parent.mkdir(parents=True, exist_ok=True)
     write_json(trace, record)
+
+
+def _made_from(snakemake) -> dict[str, str]:
+    """The input behind each output, for a job with an input `batch`: the outputs in its order."""
+    batch = snakemake.input.get("batch", [])
+    lists = [paths for _, paths in snakemake.output.items() if not isinstance(paths, str)]
+    return {made: read for paths in lists for made, read in zip(paths, batch, strict=False)}

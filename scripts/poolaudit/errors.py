@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class AuditError(Exception):
@@ -34,6 +34,11 @@ class AuditError(Exception):
 
 def _rebuild(what: str, where: str, found: str, expected: str, todo: str) -> AuditError:
     return AuditError(what, where=where, found=found, expected=expected, todo=todo)
+
+
+def joined(errors: Sequence[AuditError]) -> AuditError:
+    """Several errors as one, with their messages one after the other."""
+    return errors[0] if len(errors) == 1 else AuditError("\n".join(map(str, errors)))
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

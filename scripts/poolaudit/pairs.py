@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,9 +27,11 @@ import pyarrow.parquet as pq
 
 from poolaudit.errors import AuditError
 from poolaudit.files import write_table
+from poolaudit.reading.columns import from_numpy, one, repeats, to_numpy
 
 UNJUDGED = np.iinfo(np.int16).min
 NEVER = np.iinfo(np.int32).max
+NOBODY = np.iinfo(np.int64).max
 KINDS = ("run", "group", "family", "type")
 
 
@@ -202,51 +205,103 @@ def build(
             expected="grades from 0 on: below 0 stands for pooled and not judged",
             todo="name the right judgments",
         )
-    judged = pa.array(query_ids, pa.string())
-    judgments = judgments.filter(pc.is_in(judgments["query_id"], value_set=judged))
-    tables = [t.filter(pc.is_in(t["query_id"], value_set=judged)) for _, t in runs]
+    judgments = _by_query(judgments, query_ids)
+    tables = [judgments, *(table for _, table in runs)]
+    spans = np.stack([_spans(table["query_id"], query_ids) for table in tables])
+    lengths = spans[1:, :, 1] - spans[1:, :, 0]
+    docs, codes = _number_documents(tables, spans)
 
-    columns = [judgments, *tables]
-    query = np.concatenate([_codes(table["query_id"], query_ids) for table in columns])
-    doc, doc_ids = _encode(pa.chunked_array([c for t in columns for c in t["doc_id"].chunks]))
-    n_docs = len(doc_ids)
-    pair, keys = _encode_integers(query.astype(np.int64) * n_docs + doc)
+    first = np.cumsum([0, *map(len, docs)])
+    n_judged = spans[0, :, 1] - spans[0, :, 0]
+    in_query = range(len(query_ids))
+    at_judgment = np.concatenate([codes[q][: n_judged[q]] + first[q] for q in in_query])
+    returned = np.concatenate([codes[q][n_judged[q] :] + first[q] for q in in_query])
+    relevance = np.full(first[-1], UNJUDGED, np.int16)
+    relevance[at_judgment] = to_numpy(judgments["relevance"])
 
-    at_judgment, returned = pair[: judgments.num_rows], pair[judgments.num_rows :]
-    relevance = np.full(len(keys), UNJUDGED, np.int16)
-    relevance[at_judgment] = judgments["relevance"].combine_chunks().to_numpy()
-    rows_of_run = np.cumsum([0, *(table.num_rows for table in tables)])
-    rank = _concatenate([table["rank"].to_numpy() for table in tables], np.int32)
-    score = _concatenate([table["score"].to_numpy() for table in tables], np.float64)
-
+    list_query, list_run = np.nonzero(lengths.T)
+    offsets = np.cumsum([0, *lengths[list_run, list_query]])
+    rank, score = (
+        _gather([to_numpy(table[name]) for table in tables[1:]], spans[1:], kind)
+        for name, kind in (("rank", np.int32), ("score", np.float64))
+    )
+    run = np.repeat(list_run.astype(np.int32), np.diff(offsets))
+    pooled = np.array([contributor.pooled for contributor in contributors], bool)[run]
+    in_pool = returned[pooled], rank[pooled], run[pooled]
     pairs = Pairs(
         query_ids=tuple(query_ids),
-        query=(keys // n_docs).astype(np.int32),
-        doc_id=doc_ids.take(pa.array(keys % n_docs)),
+        query=np.repeat(np.arange(len(query_ids), dtype=np.int32), np.diff(first)),
+        doc_id=pa.concat_arrays(docs),
         relevance=relevance,
-        best_rank=np.full(len(keys), NEVER, np.int32),
-        any_best_rank=np.full(len(keys), NEVER, np.int32),
-        returned_by=np.bincount(returned, minlength=len(keys)).astype(np.int32),
-        holders=_find_holders(contributors, returned, rank, rows_of_run, len(keys)),
+        best_rank=_lowest(*in_pool[:2], len(relevance)),
+        any_best_rank=_lowest(returned, rank, len(relevance)),
+        returned_by=np.bincount(returned, minlength=len(relevance)).astype(np.int32),
+        holders=_find_holders(contributors, *in_pool, len(relevance)),
     )
-    np.minimum.at(pairs.any_best_rank, returned, rank)
-    for i, contributor in enumerate(contributors):
-        if contributor.pooled:
-            rows = slice(rows_of_run[i], rows_of_run[i + 1])
-            np.minimum.at(pairs.best_rank, returned[rows], rank[rows])
-
-    run = np.repeat(np.arange(len(tables), dtype=np.int32), np.diff(rows_of_run))
-    by_query = np.argsort(query[judgments.num_rows :], kind="stable")
-    rankings = _rankings(
-        tuple(contributor.run for contributor in contributors),
-        pairs.query_ids,
-        query=query[judgments.num_rows :][by_query],
-        run=run[by_query],
-        rank=rank[by_query],
-        score=score[by_query],
-        pair=returned[by_query].astype(np.int32),
+    rankings = Rankings(
+        runs=tuple(contributor.run for contributor in contributors),
+        query_ids=pairs.query_ids,
+        list_query=list_query.astype(np.int32),
+        list_run=list_run.astype(np.int32),
+        offsets=offsets,
+        rank=rank,
+        score=score,
+        pair=returned.astype(np.int32),
     )
     return pairs, rankings
+
+
+def _by_query(judgments: pa.Table, query_ids: Sequence[str]) -> pa.Table:
+    """The judgments of these queries, in their order."""
+    codes = _codes(judgments["query_id"], query_ids)
+    order = np.argsort(codes, kind="stable")
+    return judgments.take(from_numpy(order[codes[order] >= 0]))
+
+
+def _spans(query_id: pa.ChunkedArray, query_ids: Sequence[str]) -> np.ndarray:
+    """int64[queries, 2]: from and up to which row a column ordered by query has each of them."""
+    heads = np.flatnonzero(~repeats(query_id.cast(pa.string())))
+    codes = _codes(query_id.take(from_numpy(heads)), query_ids)
+    spans = np.zeros((len(query_ids), 2), np.int64)
+    stops = np.append(heads, len(query_id))[1:]
+    spans[codes[codes >= 0]] = np.stack([heads, stops], axis=1)[codes >= 0]
+    return spans
+
+
+def _number_documents(
+    tables: Sequence[pa.Table], spans: np.ndarray
+) -> tuple[list[pa.Array], list[np.ndarray]]:
+    """For each query its documents in byte order, and which of them each row names.
+
+    Query by query, because the hash table of one query fits into the processor's cache, and that
+    of all of them does not; and so that several processors share the work.
+    """
+    columns = [one(table["doc_id"].cast(pa.string())) for table in tables]
+
+    def number(query: int) -> tuple[pa.Array, np.ndarray]:
+        parts = [
+            column.slice(start, stop - start)
+            for column, (start, stop) in zip(columns, spans[:, query].tolist(), strict=True)
+        ]
+        encoded = pa.concat_arrays(parts).dictionary_encode()
+        order = pc.array_sort_indices(encoded.dictionary)
+        position = np.empty(len(order), np.int64)
+        position[to_numpy(order)] = np.arange(len(order))
+        return encoded.dictionary.take(order), position[to_numpy(encoded.indices)]
+
+    with ThreadPoolExecutor(pa.cpu_count()) as threads:
+        docs, codes = zip(*threads.map(number, range(spans.shape[1])), strict=True)
+    return list(docs), list(codes)
+
+
+def _gather(columns: Sequence[np.ndarray], spans: np.ndarray, dtype: type) -> np.ndarray:
+    """The rows of all runs in the order of query and run."""
+    parts = [
+        column[start:stop]
+        for of_query in spans.transpose(1, 0, 2).tolist()
+        for column, (start, stop) in zip(columns, of_query, strict=True)
+    ]
+    return np.concatenate([np.empty(0, dtype), *parts])
 
 
 def _codes(values: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
@@ -269,51 +324,43 @@ def _encode(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
     return position[encoded.indices.to_numpy()], encoded.dictionary.take(pa.array(order))
 
 
-def _encode_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes in ascending order of the distinct integers, and these integers."""
-    # A hash table over all rows and a sort of the distinct ones is faster than np.unique, which
-    # sorts all rows.
-    encoded = pa.array(values).dictionary_encode()
-    distinct = encoded.dictionary.to_numpy()
-    order = np.argsort(distinct)
-    position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order))
-    return position[encoded.indices.to_numpy()], distinct[order]
-
-
-def _concatenate(arrays: Sequence[np.ndarray], dtype: type) -> np.ndarray:
-    return np.concatenate(arrays).astype(dtype) if arrays else np.empty(0, dtype)
+def _lowest(at: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
+    """int32[n]: the lowest of the values at each place; NEVER where there is none."""
+    lowest = np.full(n, NEVER, np.int32)
+    np.minimum.at(lowest, at, values)
+    return lowest
 
 
 def _find_holders(
     contributors: Sequence[Contributor],
     pair: np.ndarray,
     rank: np.ndarray,
-    rows_of_run: np.ndarray,
+    run: np.ndarray,
     n_pairs: int,
 ) -> dict[str, Holders]:
-    """Best holder and next best rank of each pair, for each kind that the pooled runs name."""
+    """Best holder and next best rank of each pair, for each kind that the pooled runs name.
+
+    Args:
+        contributors: the runs in byte order of their names.
+        pair, rank, run: the rows that the pooled runs returned.
+        n_pairs: the number of pairs.
+    """
     found = {}
     for kind in KINDS:
         names = [getattr(c, kind) if c.pooled else None for c in contributors]
         known = tuple(sorted({name for name in names if name is not None}))
         if not known:
             continue
-        best = np.full(n_pairs, NEVER, np.int32)
-        next_best = np.full(n_pairs, NEVER, np.int32)
-        holder = np.full(n_pairs, -1, np.int32)
-        for i, name in enumerate(names):
-            if name is None:
-                continue
-            rows = slice(rows_of_run[i], rows_of_run[i + 1])
-            at, new, me = pair[rows], rank[rows], known.index(name)
-            # `next_best` is the best of everyone but the holder. A contributor that takes the lead
-            # hands the old best over to it, unless the old best was its own.
-            mine, better = holder[at] == me, new < best[at]
-            of_others = np.where(better, best[at], np.minimum(next_best[at], new))
-            next_best[at] = np.where(mine, next_best[at], of_others)
-            holder[at] = np.where(better, me, holder[at])
-            best[at] = np.minimum(best[at], new)
+        code = np.array([-1 if name is None else known.index(name) for name in names], np.int32)
+        by = code[run]
+        rows = slice(None) if (by >= 0).all() else by >= 0
+        at, ranked, by = pair[rows], rank[rows], by[rows]
+        # The lowest of these keys is the best rank, and on equal ranks the first run.
+        best = np.full(n_pairs, NOBODY)
+        np.minimum.at(best, at, ranked.astype(np.int64) * len(code) + run[rows])
+        holder = np.where(best == NOBODY, np.int32(-1), code[best % len(code)])
+        others = by != holder[at]
+        next_best = _lowest(at[others], ranked[others], n_pairs)
         found[kind] = Holders(known, holder, next_best)
     return found
 

@@ -127,7 +127,11 @@ def read_digests(inputs: Iterable[str]) -> dict[str, str]:
 
 
 def trace(
-    rule: str, inputs: dict[str, str], outputs: Iterable[str], params: dict[str, Any]
+    rule: str,
+    inputs: dict[str, str],
+    outputs: Iterable[str],
+    params: dict[str, Any],
+    made_from: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """The record a job leaves of itself: which bytes it read, which it wrote, by which settings.
 
@@ -136,11 +140,14 @@ def trace(
         inputs: what `read_digests` said before it began.
         outputs: the files that it wrote.
         params: its settings.
+        made_from: of a job that does the same with each file of a batch, the one input behind each
+            output.
     """
     return {
         "rule": rule,
         "params": params,
         "inputs": inputs,
+        "made_from": made_from or {},
         "outputs": {path: sha256(path) for path in outputs},
     }
 
@@ -157,10 +164,12 @@ def collect(traces: Iterable[Path]) -> dict[str, Any]:
         for name, digest in record["outputs"].items():
             if sha256(name) != digest:
                 changed.append(name)
+            source = record["made_from"].get(name)
+            inputs = record["inputs"]
             artifacts[name] = {
                 "sha256": digest,
                 "rule": record["rule"],
-                "inputs": record["inputs"],
+                "inputs": {source: inputs[source]} if source else inputs,
                 "params": record["params"],
             }
     _refuse(changed)

@@ -23,6 +23,9 @@ rule describe_crate:
         "results/{collection}/benchmarks/describe_crate.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(200, 3),
+        runtime=minutes,
     params:
         title=title,
         archive=archive_settings,
@@ -45,6 +48,9 @@ rule pack_archive:
         "results/{collection}/benchmarks/pack_archive.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(200, 3),
+        runtime=minutes,
     params:
         paths=user_files()
         | {key: SETTINGS[key] for key in ("runs", "runs_root") if key in SETTINGS},
@@ -67,6 +73,9 @@ rule compare_audits:
         "results/{collection}/benchmarks/compare_audits.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(200, 10),
+        runtime=minutes,
     params:
         sha256=against_digests,
         form=form_digests(),

@@ -17,6 +17,9 @@ rule simulate_campaign:
         f"{CAMPAIGN}/benchmarks/simulate_campaign.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(500, 0),
+        runtime=minutes,
     params:
         settings=campaign_settings(),
         code=code_of("simulate_campaign"),

@@ -1,5 +1,5 @@
 # What every stage shares: the collection's settings and small named functions of them.
-# Takes config["collection"]; gives AUDIT, RUNS, POOLED, DEPTHS and the functions below.
+# Takes config["collection"]; gives AUDIT, RUNS, BATCHES, POOLED, DEPTHS and the functions below.
 
 import re
 import sys
@@ -13,6 +13,7 @@ sys.path.insert(0, str(SCRIPTS))
 
 from poolaudit import files, provenance
 from poolaudit.archive import contents
+from poolaudit.batches import batches
 from poolaudit.config import (
     DOCUMENT_STORE,
     SCHEMAS,
@@ -42,6 +43,7 @@ logger.addFilter(is_news)
 
 SETTINGS = AUDIT.settings
 RUNS = {row.run: row for row in AUDIT.rows}
+BATCHES = batches(RUNS, SETTINGS["batches"]["runs"])
 POOLED = [row.run for row in AUDIT.rows if row.pooled]
 # Without pooled runs there is no pool to cut to another depth.
 DEPTHS = SETTINGS["pool"]["depths"] if POOLED else []
@@ -49,13 +51,28 @@ DEPTHS = SETTINGS["pool"]["depths"] if POOLED else []
 
 wildcard_constraints:
     collection=re.escape(AUDIT.name),
-    run="|".join(map(re.escape, RUNS)),
-    policy="|".join(SETTINGS["policies"]),
 
 
 def code_of(script):
     """Digest of a script, the library modules that it imports and the packages these use."""
     return provenance.code_of(SCRIPTS / f"{script}.py")["digest"]
+
+
+def memory(least, per_mb):
+    """MB of memory that a job asks for: a floor, and so much for each MB that it reads.
+
+    Both were measured (docs/scale.md) and are asked for with a half more; each retry doubles it.
+    """
+
+    def of_job(wildcards, input, attempt):
+        return round(1.5 * (least + per_mb * input.size_mb) * 2 ** (attempt - 1))
+
+    return of_job
+
+
+def minutes(wildcards, input, attempt):
+    """Minutes that a job asks for: ten times what the slowest of them was measured to take."""
+    return round((10 + input.size_mb) * attempt)
 
 
 def is_made(path):
@@ -159,16 +176,16 @@ def form_digests():
     return {str(path.relative_to(folder)): files.sha256(path) for path in paths}
 
 
-def run_file(wildcards):
-    return local_file(RUNS[wildcards.run].path)
+def run_files(runs):
+    return [local_file(RUNS[run].path) for run in runs]
 
 
-def run_digest(wildcards):
-    return digest_of(RUNS[wildcards.run].path)
+def run_digests(runs):
+    return [digest_of(RUNS[run].path) for run in runs]
 
 
-def run_format(wildcards):
-    return RUNS[wildcards.run].format
+def run_formats(runs):
+    return [RUNS[run].format for run in runs]
 
 
 def local_judgments():
@@ -341,17 +358,13 @@ def everything():
 
 def traces(wildcards):
     """The traces of the jobs that made the artifacts."""
-    jobs = ["fetch_judgments", *(f"normalize_run/{run}" for run in RUNS)]
-    jobs += ["compare_topics", "build_pairs"]
-    jobs += [f"evaluate_policy/{policy}" for policy in SETTINGS["policies"]]
-    jobs += ["measure_coverage", "bound_scores", "bound_ties", "keep_ledgers"]
-    jobs += ["explain_judgments"]
+    jobs = ["fetch_judgments", *(f"normalize_runs/{n}" for n in BATCHES)]
+    jobs += ["compare_topics", "build_pairs", "explain_judgments", "evaluate_runs"]
     jobs += ["draw_sample", "decide_verdicts", "read_first"]
     if POOLED:
         jobs += [
             "build_pools",
             "estimate_removal",
-            "trace_routes",
             "calibrate_tail",
             "probe_sharing",
         ]

@@ -17,6 +17,9 @@ rule fetch_judgments:
         "results/{collection}/benchmarks/fetch_judgments.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(200, 30),
+        runtime=minutes,
     params:
         settings=judgment_settings(),
         sha256=local_judgment_digests(),
@@ -41,6 +44,9 @@ rule compare_judgments:
         "results/{collection}/benchmarks/compare_judgments.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(300, 25),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in other_judgments()],
         contributors=contributors(),

@@ -16,6 +16,9 @@ rule build_pairs:
         "results/{collection}/benchmarks/build_pairs.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 10),
+        runtime=minutes,
     params:
         contributors=contributors(),
         code=code_of("build_pairs"),

@@ -1,6 +1,6 @@
 # Builds the pools and finds out which pool explains the judgments.
-# Takes pairs.parquet, rankings.parquet and runs/*.parquet; gives pools.parquet, pools/ and
-# explanation.json.
+# Takes pairs.parquet, rankings.parquet, runs/*.parquet and the routes of a key made by hand; gives
+# pools.parquet, pools/, routes.parquet, the routes to each judged document, and explanation.json.
 
 
 rule build_pools:
@@ -9,6 +9,7 @@ rule build_pools:
         rankings="results/{collection}/rankings.parquet",
         topics="results/{collection}/topics.parquet",
         explanation="results/{collection}/explanation.json",
+        routes=routes_file(),
     output:
         contributions=report(
             "results/{collection}/pools.parquet",
@@ -16,6 +17,7 @@ rule build_pools:
             category="The pool",
         ),
         growth="results/{collection}/pools/growth.parquet",
+        routes="results/{collection}/routes.parquet",
         judgments=expand("results/{{collection}}/pools/depth-{depth}.qrels", depth=DEPTHS),
         unjudged=expand("results/{{collection}}/pools/unjudged-{depth}.tsv", depth=DEPTHS),
         trace="results/{collection}/trace/build_pools.json",
@@ -25,7 +27,11 @@ rule build_pools:
         "results/{collection}/benchmarks/build_pools.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(200, 15),
+        runtime=minutes,
     params:
+        sha256=[digest_of(path) for path in routes_file()],
         contributors=contributors(),
         depths=DEPTHS,
         nominal=SETTINGS["pool"].get("depth"),
@@ -48,6 +54,9 @@ rule explain_judgments:
         "results/{collection}/benchmarks/explain_judgments.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 8),
+        runtime=minutes,
     params:
         pooled={run: row.pooled for run, row in RUNS.items()},
         sheet_says_pooled=AUDIT.sheet_says_pooled,

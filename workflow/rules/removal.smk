@@ -1,6 +1,6 @@
 # Leaves out what each contributor alone put into the pool, and scores again.
 # Takes pairs.parquet, rankings.parquet, explanation.json and the routes of a key made by hand; gives
-# removal.parquet, removal-queries.parquet and routes.parquet, the routes to each judged document.
+# removal.parquet and removal-queries.parquet.
 
 
 rule estimate_removal:
@@ -23,6 +23,9 @@ rule estimate_removal:
         "results/{collection}/benchmarks/estimate_removal.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 25),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in routes_file()],
         contributors=contributors(),
@@ -34,27 +37,3 @@ rule estimate_removal:
         code=code_of("estimate_removal"),
     script:
         "../../scripts/estimate_removal.py"
-
-
-rule trace_routes:
-    input:
-        pairs="results/{collection}/pairs.parquet",
-        rankings="results/{collection}/rankings.parquet",
-        explanation="results/{collection}/explanation.json",
-        routes=routes_file(),
-    output:
-        routes="results/{collection}/routes.parquet",
-        trace="results/{collection}/trace/trace_routes.json",
-    log:
-        "results/{collection}/logs/trace_routes.log",
-    benchmark:
-        "results/{collection}/benchmarks/trace_routes.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        sha256=[digest_of(path) for path in routes_file()],
-        contributors=contributors(),
-        nominal=SETTINGS["pool"].get("depth"),
-        code=code_of("trace_routes"),
-    script:
-        "../../scripts/trace_routes.py"

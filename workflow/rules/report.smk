@@ -18,6 +18,9 @@ rule record_provenance:
         "results/{collection}/benchmarks/record_provenance.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(100, 1),
+        runtime=minutes,
     params:
         collection=AUDIT.name,
         settings=audit_settings(),
@@ -53,6 +56,9 @@ rule render_report:
         "results/{collection}/benchmarks/render_report.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(500, 15),
+        runtime=minutes,
     params:
         collection=AUDIT.name,
         title=title,

@@ -1,29 +1,37 @@
-# Reads each run once and puts its documents in order; compares its queries with the topics.
+# Reads each run once and puts its documents in order, a batch of runs a job; compares the queries of
+# all runs with the topics.
 # Takes the run files of the sheet and topics.parquet; gives runs/<run>.parquet, runs/<run>.json and
-# answered.json. A run is read from its file alone, so that nothing else makes it be read again.
+# answered.json. A batch is read from its files alone, so that nothing else makes it be read again.
 
+for number, batch in BATCHES.items():
 
-rule normalize_run:
-    input:
-        run=run_file,
-    output:
-        run="results/{collection}/runs/{run}.parquet",
-        notes="results/{collection}/runs/{run}.json",
-        trace="results/{collection}/trace/normalize_run/{run}.json",
-    log:
-        "results/{collection}/logs/normalize_run/{run}.log",
-    benchmark:
-        "results/{collection}/benchmarks/normalize_run/{run}.tsv"
-    conda:
-        "../../environment.yml"
-    params:
-        sha256=run_digest,
-        format=run_format,
-        ranking=SETTINGS["ranking"],
-        reading=SETTINGS["reading"],
-        code=code_of("normalize_run"),
-    script:
-        "../../scripts/normalize_run.py"
+    rule:
+        name:
+            f"normalize_runs_{number}"
+        input:
+            batch=run_files(batch),
+        output:
+            runs=expand("results/{{collection}}/runs/{run}.parquet", run=batch),
+            notes=expand("results/{{collection}}/runs/{run}.json", run=batch),
+            trace=f"results/{{collection}}/trace/normalize_runs/{number}.json",
+        log:
+            f"results/{{collection}}/logs/normalize_runs/{number}.log",
+        benchmark:
+            f"results/{{collection}}/benchmarks/normalize_runs/{number}.tsv"
+        conda:
+            "../../environment.yml"
+        resources:
+            mem_mb=memory(200, 15),
+            runtime=minutes,
+        params:
+            runs=batch,
+            sha256=run_digests(batch),
+            formats=run_formats(batch),
+            ranking=SETTINGS["ranking"],
+            reading=SETTINGS["reading"],
+            code=code_of("normalize_runs"),
+        script:
+            "../../scripts/normalize_runs.py"
 
 
 rule compare_topics:
@@ -39,6 +47,9 @@ rule compare_topics:
         "results/{collection}/benchmarks/compare_topics.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(150, 2),
+        runtime=minutes,
     params:
         runs=list(RUNS),
         deepest=max(DEPTHS, default=None),

@@ -24,6 +24,9 @@ rule probe_sharing:
         "results/{collection}/benchmarks/probe_sharing.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 18),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in documents_file()],
         store=document_store(),

@@ -27,6 +27,9 @@ rule draw_sample:
         "results/{collection}/benchmarks/draw_sample.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(200, 30),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in documents_file()],
         store=document_store(),
@@ -55,6 +58,9 @@ rule estimate_tail:
         "results/{collection}/benchmarks/estimate_tail.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(300, 20),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in truth_file() + filled_in_sheet()],
         pooled=bool(POOLED),
@@ -79,6 +85,9 @@ rule calibrate_tail:
         "results/{collection}/benchmarks/calibrate_tail.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 10),
+        runtime=minutes,
     params:
         settings=tail_settings(),
         measures=SETTINGS["measures"],
@@ -105,6 +114,9 @@ rule fold_assessments:
         "results/{collection}/benchmarks/fold_assessments.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 20),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in filled_in_sheet() + targeted_sheet()],
         code=code_of("fold_assessments"),

@@ -29,6 +29,9 @@ rule decide_verdicts:
         "results/{collection}/benchmarks/decide_verdicts.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 15),
+        runtime=minutes,
     params:
         contributors=contributors(),
         measures=SETTINGS["measures"],
@@ -58,6 +61,9 @@ rule check_declared:
         "results/{collection}/benchmarks/check_declared.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(150, 5),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in declared_file()],
         allow=SETTINGS["check"]["allow"],
@@ -87,6 +93,9 @@ rule read_first:
         "results/{collection}/benchmarks/read_first.tsv"
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=memory(250, 15),
+        runtime=minutes,
     params:
         sha256=[digest_of(path) for path in documents_file()],
         store=document_store(),

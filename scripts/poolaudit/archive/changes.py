@@ -116,7 +116,7 @@ def _inputs_of(audit: Audit, rule: str) -> Iterable[tuple[str, Mapping[str, str]
 
 def _run_files(audit: Audit) -> dict[str, str]:
     """SHA-256 of the file of each run."""
-    read = _inputs_of(audit, "normalize_run")
+    read = _inputs_of(audit, "normalize_runs")
     return {PurePosixPath(name).stem: next(iter(inputs.values())) for name, inputs in read}
 
 
@@ -152,7 +152,7 @@ def _files(audit: Audit) -> dict[str, str]:
     artifacts = audit.provenance["artifacts"].values()
     read = {
         path: digest
-        for rule in sorted({artifact["rule"] for artifact in artifacts} - {"normalize_run"})
+        for rule in sorted({artifact["rule"] for artifact in artifacts} - {"normalize_runs"})
         for _, inputs in _inputs_of(audit, rule)
         for path, digest in inputs.items()
         if digest not in runs

@@ -19,6 +19,7 @@ from poolaudit.reading.columns import from_numpy
 from poolaudit.reading.complaints import Complaints
 from poolaudit.reading.fields import convert
 
+PIECE = csv.ReadOptions().block_size
 _BLANK = np.zeros(256, bool)
 _BLANK[[*b" \t\n\v\f\r"]] = True
 _TYPES = {"id": pa.string(), "number": pa.float64(), "whole": pa.int64(), "label": pa.string()}
@@ -73,7 +74,8 @@ def _read_regular(block: bytes, layout: Layout) -> pa.Table | None:
     try:
         table = csv.read_csv(
             pa.BufferReader(block),
-            read_options=csv.ReadOptions(column_names=names),
+            # Threads share the work by pieces of this size, and cost more than a single one.
+            read_options=csv.ReadOptions(column_names=names, use_threads=len(block) > PIECE),
             parse_options=csv.ParseOptions(
                 delimiter=separator.decode(), quote_char=False, ignore_empty_lines=False
             ),

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from poolaudit.reading.columns import from_numpy, one, repeats, to_numpy
 
 TIES = ("docid_desc", "docid_asc", "file")
+LONG = 50
 
 
 def number_queries(query_id: pa.Array | pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
@@ -88,9 +89,9 @@ def repeated(
     Returns:
         int64[repeats], the rows that come again; and for each the row just before it.
     """
-    coded = one(doc_id).dictionary_encode()
-    if len(coded.dictionary) == len(query):
+    if _nothing_twice(query, one(doc_id)):
         return np.empty(0, np.int64), np.empty(0, np.int64)
+    coded = one(doc_id).dictionary_encode()
     pair = query.astype(np.int64) * len(coded.dictionary) + to_numpy(coded.indices)
     in_order = np.sort(pair)
     if (in_order[1:] != in_order[:-1]).all():
@@ -98,3 +99,17 @@ def repeated(
     order = np.lexsort((*reversed(keys), pair))
     again = np.flatnonzero(np.diff(pair[order]) == 0)
     return order[again + 1], order[again]
+
+
+def _nothing_twice(query: np.ndarray, doc_id: pa.Array) -> bool:
+    """Whether no document comes twice, as far as a look at one query at a time can tell.
+
+    The documents of one query fit into the processor's cache; those of a run do not.
+    """
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    in_blocks = len(starts) == len(np.unique(query[starts]))
+    if not in_blocks or len(query) < LONG * len(starts):
+        return False
+    lengths = np.diff(starts, append=len(query))
+    blocks = zip(starts.tolist(), lengths.tolist(), strict=True)
+    return all(len(doc_id.slice(start, n).unique()) == n for start, n in blocks)

@@ -25,7 +25,7 @@ from poolaudit.scores.measure_names import Measure
 from poolaudit.scores.measures import Graded, View, compute, running
 from poolaudit.scores.policies import evaluate, evaluate_views, restrict
 
-BATCH = 2_000_000
+BATCH = 500_000
 NOBODY = -1
 
 # What a removed document can change in the lists that hold it, and in those that do not. Taking a

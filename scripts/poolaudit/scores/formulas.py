@@ -22,19 +22,23 @@ INFAP_EPSILON = 1e-5
 Depth = int | np.ndarray
 
 
-@cache
 def discounts(depth: int) -> np.ndarray:
     """log2(rank + 1) for the ranks 0 to `depth`."""
+    # Few lengths, so that nearly every call finds its logarithms computed.
+    return _discounts(1 << int(depth).bit_length())[: depth + 1]
+
+
+@cache
+def _discounts(n: int) -> np.ndarray:
     # numpy's own log2 may differ from C's, which trec_eval calls, in the last bit.
-    return np.array([math.log2(rank + 1) for rank in range(depth + 1)])
+    return np.array([math.log2(rank + 1) for rank in range(n)])
 
 
 def ndcg(view: View, measure: Measure, depth: Depth) -> np.ndarray:
     """nDCG (Järvelin and Kekäläinen 2002), gain = grade: sum g_i / log2(i + 1) over its ideal."""
     hits = view.hits(1)
     within = _within(hits, depth)
-    gain = hits.grade / discounts(hits.rank.max(initial=0))[hits.rank]
-    return _over_ideal(view, np.where(within, gain, 0), depth, discounted=True)
+    return _over_ideal(view, np.where(within, hits.discounted, 0), depth, discounted=True)
 
 
 def ncg(view: View, measure: Measure, depth: Depth) -> np.ndarray:
@@ -68,7 +72,7 @@ def average_precision(view: View, measure: Measure, depth: Depth) -> np.ndarray:
     """AP: the sum over retrieved relevant documents of the precision at their ranks, over R."""
     hits = view.hits(measure.rel)
     within = _within(hits, depth)
-    total = view.sum(hits, np.where(within, hits.count / hits.rank, 0))
+    total = view.sum(hits, np.where(within, hits.precision, 0))
     return ratio(total, _to_find(view, measure, depth))
 
 

@@ -33,6 +33,8 @@ class Graded:
         self.lists = lists
         self.grades = grades
         self._rows: dict[int, np.ndarray] = {}
+        self._counts: dict[tuple[int, bool], np.ndarray] = {}
+        self._ideals: dict[bool, np.ndarray] = {}
 
     @cached_property
     def grade(self) -> np.ndarray:
@@ -80,22 +82,32 @@ class Graded:
 
     def relevant(self, rel: int) -> np.ndarray:
         """R, int64[queries]: judged documents with grade `rel` or above, returned or not."""
-        return self._count(self._judged_grades >= rel)
+        return self._count(rel, relevant=True)
 
     def nonrelevant(self, rel: int) -> np.ndarray:
         """N, int64[queries]: judged documents with a grade below `rel`, returned or not."""
-        return self._count((self._judged_grades >= 0) & (self._judged_grades < rel))
+        return self._count(rel, relevant=False)
 
     @cached_property
     def _judged_grades(self) -> np.ndarray:
         return self.grades[self.lists.judged_pair]
 
-    def _count(self, among: np.ndarray) -> np.ndarray:
-        queries = self.lists.judged_query[among]
-        return np.bincount(queries, minlength=len(self.lists.query_ids))
+    def _count(self, rel: int, *, relevant: bool) -> np.ndarray:
+        if (rel, relevant) not in self._counts:
+            grades = self._judged_grades
+            among = grades >= rel if relevant else (grades >= 0) & (grades < rel)
+            queries = self.lists.judged_query[among]
+            counts = np.bincount(queries, minlength=len(self.lists.query_ids))
+            self._counts[rel, relevant] = counts
+        return self._counts[rel, relevant]
 
     def ideal(self, discounted: bool) -> np.ndarray:
         """float64[queries, 1 + most]: the (discounted) gain of the best ranking to each depth."""
+        if discounted not in self._ideals:
+            self._ideals[discounted] = self._ideal(discounted)
+        return self._ideals[discounted]
+
+    def _ideal(self, discounted: bool) -> np.ndarray:
         positive = self._judged_grades >= 1
         query, grade = self.lists.judged_query[positive], self._judged_grades[positive]
         order = np.lexsort((-grade, query))
@@ -180,6 +192,16 @@ class Hits:
     rank: np.ndarray
     grade: np.ndarray
     count: np.ndarray
+
+    @cached_property
+    def discounted(self) -> np.ndarray:
+        """float64[hits]: the grade over the discount of the rank."""
+        return self.grade / discounts(self.rank.max(initial=0))[self.rank]
+
+    @cached_property
+    def precision(self) -> np.ndarray:
+        """float64[hits]: the precision at the hit's rank."""
+        return self.count / self.rank
 
 
 def running(values: np.ndarray) -> np.ndarray:
