@@ -30,7 +30,7 @@ tables: .venv/test.done
 
 bench: .bench/done
 	.bench/bin/python -m compileall -q scripts
-	PYTHONPATH=scripts .bench/bin/python benchmarks/bench.py --workflow
+	PYTHONPATH=scripts .bench/bin/python benchmarks/bench.py --workflow 1
 
 cluster: .cluster/done
 	.cluster/bin/python -m pytest -n 0 tests/test_slurm.py

@@ -1,6 +1,6 @@
 """The project beside other tools, and its workflow beside a plain script: ratios and memory.
 
-    python benchmarks/bench.py [--turns 3] [--collections dl19-passage trec8] [--workflow]
+    python benchmarks/bench.py [--turns 3] [--collections dl19-passage trec8] [--workflow 1]
 
 Every case of cases.py is a process of its own; the tools take turns, and the medians over the turns
 count. Real runs and judgments are read from POOLAUDIT_DATA (default ../shared/data); a collection
@@ -107,6 +107,8 @@ def of_cases(qrels: Path, sheet: Path, turns: int) -> dict:
                 arguments = [task, tool, qrels, sheet, *([most] if most else [])]
                 found = run([sys.executable, HERE / "cases.py", *arguments], HERE)
                 last = found.pop("said").strip().splitlines()[-1]
+                if found["failed"] and tool == "poolaudit":
+                    raise SystemExit(f"{task} of {sheet}: {last}")
                 if found["failed"]:
                     measured[task][tool] = last
                 elif isinstance(measured[task][tool], list):
@@ -195,7 +197,9 @@ def versions() -> dict[str, str]:
 
 def tables(results: dict) -> str:
     """The results as Markdown."""
-    text = f"Machine: {results['machine']}.\nTurns: {results['turns']}; medians. "
+    turns = results["turns"]
+    text = f"Machine: {results['machine']}.\n"
+    text += f"Medians of {turns['cases']} turns; of the whole workflow, {turns['workflow']}. "
     packages = ", ".join(f"{name} {number}" for name, number in results["packages"].items())
     text += f"Packages: {packages}.\n"
     for name, found in results["collections"].items():
@@ -228,9 +232,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--collections", nargs="+", choices=SHAPES, default=list(SHAPES))
-    parser.add_argument("--workflow", action="store_true", help="also the whole workflow")
+    parser.add_argument("--workflow", type=int, default=0, help="turns of the whole workflow")
     chosen = parser.parse_args()
-    results: dict = {"machine": machine(), "turns": chosen.turns, "packages": versions()}
+    turns = {"cases": chosen.turns, "workflow": chosen.workflow}
+    results: dict = {"machine": machine(), "turns": turns, "packages": versions()}
     results["collections"] = {}
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -238,7 +243,7 @@ def main() -> None:
             qrels, sheet, data = locate(name, scratch)
             found = {"data": data, "cases": of_cases(qrels, sheet, chosen.turns)}
             if chosen.workflow:
-                found["workflow"] = of_workflow(name, qrels, sheet, scratch, chosen.turns)
+                found["workflow"] = of_workflow(name, qrels, sheet, scratch, chosen.workflow)
             results["collections"][name] = found
     text = json.dumps(results, indent=1, sort_keys=True) + "\n"
     (HERE / "results.json").write_text(text, encoding="utf-8")

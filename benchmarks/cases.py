@@ -263,7 +263,8 @@ CASES: dict[str, dict[str, Callable[[Collection], Callable]]] = {
 def main(task: str, tool: str, qrels: str, sheet: str, most: str = "") -> None:
     collection = read_collection(qrels, sheet, int(most) if most else None)
     # Once for two runs, so that what is compiled or loaded at first use is not counted.
-    CASES[task][tool](Collection(collection.qrels, collection.rows[:2]))()
+    pooled = [row for row in collection.rows if row["pooled"] == "yes"]
+    CASES[task][tool](Collection(collection.qrels, [pooled[0], pooled[-1]]))()
     work = CASES[task][tool](collection)
     wall, processor = time.perf_counter(), time.process_time()
     work()

@@ -36,7 +36,7 @@ def story(tmp_path_factory):
     folder, facts = tmp_path_factory.mktemp("audit"), {}
     with slurm.running() as cluster:
         first = start(folder)
-        cluster.wait_for("normalize_runs")
+        cluster.wait_for("build_pairs")
         first.send_signal(signal.SIGINT)
         facts["cancelled"] = first.wait(300)
         cluster.wait_until_empty()
