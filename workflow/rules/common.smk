@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from snakemake.logging import logger
 
-SCRIPTS = Path(workflow.basedir).parent / "scripts"
+SCRIPTS = Path(workflow.basedir).resolve().parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
 from poolaudit import files, provenance
