@@ -189,7 +189,7 @@ def test_the_how_to_on_the_demo(project):
         sheet.write("\n")
     assert set(planned(project, "report", "--config", "collection=judging.yaml")) == {
         *("fold_assessments", "compare_judgments"),
-        *("record_provenance", "render_report"),
+        *("record_provenance", "render_report", "describe_crate"),
     }
 
     assert "fetch_judgments" in run_commands(project, "Go on with the new version")
