@@ -25,6 +25,9 @@ RUNS = {
 TRUTH = "q1: d1=2 d2=0 d3=1 \n q2: e1=1 e2=0 z0=1"
 
 
+CHARTS = {"coverage", "found", "depth", "removal", "overlap", "thinning", "losses", "truth"}
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory) -> Path:
     """A page with every section and chart: ten runs, of two families, the truth known."""
@@ -32,6 +35,7 @@ def report(tmp_path_factory) -> Path:
     late = [run for run in RUNS if run.startswith("late")]
     audit = summarise(audited.subject(runs=RUNS, unpooled=late, families=families, truth=TRUTH))
     path = tmp_path_factory.mktemp("report") / "report.html"
+    assert charts.charts(audit).keys() == CHARTS
     path.write_text(page.html(audit, charts.charts(audit), charts.javascript()), encoding="utf-8")
     return path
 
@@ -82,7 +86,7 @@ def column(tab, table: str, number: int) -> list[str]:
 def test_every_chart_is_drawn_without_a_request_or_a_complaint(open_report):
     tab = open_report()
     draw_all(tab)
-    assert tab.locator(".plot").count() == 7
+    assert tab.locator(".plot").count() == len(CHARTS)
 
 
 def test_numbers_sort_by_value_and_come_back(open_report):
@@ -125,7 +129,7 @@ def test_a_chosen_run_stands_out_in_tables_and_charts(open_report):
 
 def test_without_scripts_tables_and_drawings_are_there(open_report):
     tab = open_report(java_script_enabled=False)
-    assert tab.locator(".plot > svg").count() == 7
+    assert tab.locator(".plot > svg").count() == len(CHARTS)
     assert tab.locator("table[aria-label^='Runs by'] tbody tr").count() == 10
     assert tab.locator("#choose").is_hidden()
 
