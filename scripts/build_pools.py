@@ -21,7 +21,9 @@ with job(snakemake) as log:
         all_pairs, rankings, contributors, params.depths, params.levels
     )
     write_table(output.contributions, pa.Table.from_pandas(table, preserve_index=False))
-    nominal = depth_pools.nominal_depth(params.nominal, read_json(snakemake.input.explanation))
+    nominal = depth_pools.nominal_depth(
+        params.nominal, *map(read_json, snakemake.input.explanation)
+    )
     # A step behind the nominal depth says what a deeper pool would cost.
     deepest = max(*params.depths, 2 * nominal)
     steps = [

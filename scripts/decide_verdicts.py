@@ -5,6 +5,7 @@ import pandas as pd
 from job import job
 from poolaudit import pairs
 from poolaudit.files import read_json, write_json
+from poolaudit.pools.depth_pools import depth_if_known
 from poolaudit.scores.measure_names import levels_of
 from poolaudit.tail import sampling
 from poolaudit.verdicts import decisions
@@ -26,7 +27,7 @@ with job(snakemake) as log:
             all_pairs, all_pairs.relevance, levels_of(params.measures)
         ),
         contributors=[pairs.Contributor(**row) for row in params.contributors],
-        pool_depth=params.nominal or read_json(made.explanation)["depth"],
+        pool_depth=depth_if_known(params.nominal, *map(read_json, made.explanation)),
         bounds_depth=params.bounds_depth,
         assessors=params.assessors,
     )

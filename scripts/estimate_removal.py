@@ -15,7 +15,7 @@ with job(snakemake) as log:
     params = snakemake.params
     all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
     contributors = [pairs.Contributor(**row) for row in params.contributors]
-    nominal = nominal_depth(params.nominal, read_json(snakemake.input.explanation))
+    nominal = nominal_depth(params.nominal, *map(read_json, snakemake.input.explanation))
     found_by = [pool_routes(all_pairs, rankings, contributors, nominal)]
     written = [read_named_routes(all_pairs, path) for path in snakemake.input.routes]
     tables = leave_out_uniques(

@@ -44,7 +44,7 @@ with job(snakemake) as log:
     write_table(output.coverage, coverage)
     contributors = [pairs.Contributor(**row) for row in params.contributors]
     pooled = any(contributor.pooled for contributor in contributors)
-    pool = nominal_depth(params.nominal, read_json(made.explanation)) if pooled else 0
+    pool = nominal_depth(params.nominal, *map(read_json, made.explanation)) if pooled else 0
     bands, judged_to = reach(all_pairs, rankings, contributors, pool)
     write_table(output.bands, pa.Table.from_pandas(bands, preserve_index=False))
     write_table(output.judged_to, pa.Table.from_pandas(judged_to, preserve_index=False))

@@ -23,7 +23,7 @@ with job(snakemake) as log:
         measures=params.measures,
         policies=params.policies,
         primary=(params.primary["measure"], params.primary["policy"]),
-        depth=nominal_depth(params.nominal, read_json(snakemake.input.explanation)),
+        depth=nominal_depth(params.nominal, *map(read_json, snakemake.input.explanation)),
         depths=params.depths,
         titles=titles,
         documents=documents.batches() if documents else None,

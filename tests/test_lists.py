@@ -40,7 +40,9 @@ def test_every_row_knows_its_list():
 
 
 def test_rows_are_unbroken_until_a_document_without_a_row():
-    assert LISTS.unbroken.tolist() == [False, False, False, True, True, True, False, False]
+    rows, of_lists = LISTS.unbroken
+    assert rows.tolist() == [3, 4, 5]
+    assert of_lists.tolist() == [0, 1, 0, 2, 0]
 
 
 def test_judged_pairs_include_those_that_no_run_returned():
@@ -73,3 +75,13 @@ def test_coverage_of_some_queries_is_that_of_the_whole():
     some = coverage(LISTS.of_queries(np.array([2])), PAIRS.grades(), [1, 3])
     for all_counts, counts in zip(whole, some, strict=True):
         np.testing.assert_array_equal(counts, all_counts[:, :, [2]])
+
+
+def test_judged_pairs_can_be_numbered_without_the_others_between_them():
+    pairs, rankings = tables("q1: b=1 d=2", {"A": "q1: a b c d"})
+    lists = judged_lists(pairs, rankings)
+    compact = lists.of_judged()
+    assert (lists.pair.tolist(), compact.pair.tolist()) == ([1, 3], [0, 1])
+    whole = evaluate(lists, pairs.relevance, ["nDCG@10", "Bpref"])
+    again = evaluate(compact, pairs.relevance[lists.judged_pair], ["nDCG@10", "Bpref"])
+    assert again.values.tolist() == whole.values.tolist()

@@ -267,6 +267,12 @@ def tail_settings():
     return {key: value for key, value in SETTINGS["tail"].items() if key not in others}
 
 
+def explanation_where_needed():
+    """What explains the judgments; nobody waits for it where the settings name the pool's depth."""
+    known = SETTINGS["pool"].get("depth")
+    return [] if known else ["results/{collection}/explanation.json"]
+
+
 def routes_file():
     """The routes to the documents of a key made by hand; none where nobody wrote them down."""
     return judgments_file("routes")

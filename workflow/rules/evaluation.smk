@@ -11,7 +11,7 @@ rule evaluate_runs:
     input:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
-        explanation="results/{collection}/explanation.json",
+        explanation=explanation_where_needed(),
         source="results/{collection}/judgments.json",
         topics="results/{collection}/topics.parquet",
     output:

@@ -8,7 +8,7 @@ rule build_pools:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
         topics="results/{collection}/topics.parquet",
-        explanation="results/{collection}/explanation.json",
+        explanation=explanation_where_needed(),
         routes=routes_file(),
     output:
         contributions=report(

@@ -7,7 +7,7 @@ rule estimate_removal:
     input:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
-        explanation="results/{collection}/explanation.json",
+        explanation=explanation_where_needed(),
         routes=routes_file(),
     output:
         removal=report(
@@ -21,6 +21,8 @@ rule estimate_removal:
         "results/{collection}/logs/estimate_removal.log",
     benchmark:
         "results/{collection}/benchmarks/estimate_removal.tsv"
+    # The longest of what waits for the two tables alone.
+    priority: 1
     conda:
         "../../environment.yml"
     resources:

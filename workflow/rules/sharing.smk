@@ -8,7 +8,7 @@ rule probe_sharing:
         pairs="results/{collection}/pairs.parquet",
         rankings="results/{collection}/rankings.parquet",
         topics="results/{collection}/topics.parquet",
-        explanation="results/{collection}/explanation.json",
+        explanation=explanation_where_needed(),
         documents=documents_file(),
     output:
         figures="results/{collection}/sharing.parquet",
@@ -22,6 +22,8 @@ rule probe_sharing:
         "results/{collection}/logs/probe_sharing.log",
     benchmark:
         "results/{collection}/benchmarks/probe_sharing.tsv"
+    # The longest of what waits for the two tables alone.
+    priority: 1
     conda:
         "../../environment.yml"
     resources:

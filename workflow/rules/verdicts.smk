@@ -14,7 +14,7 @@ rule decide_verdicts:
         ),
         coverage="results/{collection}/coverage.parquet",
         bounds="results/{collection}/bounds.parquet",
-        explanation="results/{collection}/explanation.json",
+        explanation=explanation_where_needed(),
         removal=["results/{collection}/removal.parquet"] if POOLED else [],
     output:
         verdicts=report(

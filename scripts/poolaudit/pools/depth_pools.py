@@ -35,13 +35,18 @@ def depth_judgments(pairs: Pairs, depth: int | None) -> str:
     return "".join(f"{q} 0 {d} {g}\n" for q, d, g in zip(queries, docs, grades, strict=True))
 
 
-def nominal_depth(setting: int | None, explanation: Mapping[str, Any]) -> int:
-    """The depth of the pool that was judged: the setting, else what explains the judgments.
+def depth_if_known(setting: int | None, explanation: Mapping[str, Any] | None = None) -> int | None:
+    """The depth of the pool that was judged: the setting, else what explains the judgments."""
+    return setting or (explanation["depth"] if explanation else None)
+
+
+def nominal_depth(setting: int | None, explanation: Mapping[str, Any] | None = None) -> int:
+    """The same, where no number can be told without it.
 
     Raises:
         AuditError: neither says one.
     """
-    depth = setting or explanation["depth"]
+    depth = depth_if_known(setting, explanation)
     if depth is None:
         raise AuditError(
             "How deep the pool was judged is not known.",

@@ -44,8 +44,13 @@ class _Rows:
     pair: np.ndarray
 
     def top(self, depth: int) -> _Rows:
-        last = np.searchsorted(self.rank, depth, side="right")
+        last = self.stop(depth)
         return _Rows(self.run[:last], self.rank[:last], self.pair[:last])
+
+    def stop(self, depth: int) -> int:
+        """The number of rows to this depth."""
+        # A number of another type would have all ranks converted.
+        return int(np.searchsorted(self.rank, self.rank.dtype.type(depth), side="right"))
 
     def pool_of(self, runs: np.ndarray, pairs: np.ndarray) -> np.ndarray:
         """bool[pairs]: returned by a run that the mask chooses."""
@@ -234,9 +239,12 @@ def _try(rows: _Rows, judged: np.ndarray, n_runs: int, deepest: int) -> list[_Po
     shape = (deepest + 1, n_runs)
     cell = np.ravel_multi_index((rows.rank, rows.run), shape)
     of_run = np.bincount(cell, minlength=np.prod(shape)).reshape(shape).cumsum(axis=0)
-    unseen = cell[~judged[rows.pair]]
-    missing_of_run = np.bincount(unseen, minlength=np.prod(shape)).reshape(shape).cumsum(axis=0)
+    is_judged = judged[rows.pair]
+    unseen = np.bincount(cell[~is_judged], minlength=np.prod(shape))
+    missing_of_run = unseen.reshape(shape).cumsum(axis=0)
+    seen = _Rows(rows.run[is_judged], rows.rank[is_judged], rows.pair[is_judged])
     found = []
+    fitting, pooled = _GrowingPool(rows, len(judged)), _GrowingPool(rows, len(judged))
     for depth in range(1, deepest + 1):
         returned, missing = of_run[depth], missing_of_run[depth]
         fits = (returned > 0) & (missing == 0)
@@ -244,15 +252,33 @@ def _try(rows: _Rows, judged: np.ndarray, n_runs: int, deepest: int) -> list[_Po
         if not (fits | nearly).any():
             found.append(_Pool(depth, fits, 0, 0))
             continue
-        top = rows.top(depth)
         if nearly.any():
-            own = judged[top.pair] & ~top.pool_of(fits, judged)[top.pair]
+            top = seen.top(depth)
+            own = ~fitting.to(depth, fits)[top.pair]
             own_of_run = np.bincount(top.run[own], minlength=n_runs)
             fits |= nearly & (own_of_run >= WEIGHT * missing)
-        pool = top.pool_of(fits, judged)
+        pool = pooled.to(depth, fits)
         explained = int((pool & judged).sum())
         found.append(_Pool(depth, fits, explained, int(pool.sum()) - explained))
     return found
+
+
+class _GrowingPool:
+    """The pools of one set of runs at ever greater depths: each adds to the one before."""
+
+    def __init__(self, rows: _Rows, n_pairs: int) -> None:
+        self._rows, self._pool = rows, np.zeros(n_pairs, bool)
+        self._runs, self._stop = np.zeros(0, bool), 0
+
+    def to(self, depth: int, runs: np.ndarray) -> np.ndarray:
+        """bool[pairs]: returned to this depth by a run that the mask chooses."""
+        if not np.array_equal(runs, self._runs):
+            self._runs, self._stop = runs.copy(), 0
+            self._pool[:] = False
+        start, self._stop = self._stop, self._rows.stop(depth)
+        rows = slice(start, self._stop)
+        self._pool[self._rows.pair[rows][runs[self._rows.run[rows]]]] = True
+        return self._pool
 
 
 def _places(

@@ -321,8 +321,8 @@ class _Copies:
     def score(self, measures: Sequence[Measure], policy: str) -> np.ndarray:
         """float64[measures, lists]."""
         graded = _ReducedGraded(self)
-        plain = _ReducedView(graded, condensed=False)
-        condensed = _ReducedView(graded, condensed=True)
+        plain = View(graded, condensed=False)
+        condensed = View(graded, condensed=True)
 
         def value(measure: Measure) -> np.ndarray:
             if policy.startswith("restrict"):
@@ -382,19 +382,15 @@ class _ReducedGraded(Graded):
         return self.copies.fully_judged()
 
     @cached_property
-    def judged_above(self) -> np.ndarray:
+    def _judged_above(self) -> np.ndarray:
         return self.copies.above(self.whole.judged_above, 0)
 
     @cached_property
-    def pooled_above(self) -> np.ndarray:
+    def _pooled_above(self) -> np.ndarray:
         return self.copies.above(self.whole.pooled_above, -1)
 
+    def judged_above(self, rel: int) -> np.ndarray:
+        return self._judged_above[self.relevant_rows(rel)]
 
-class _ReducedView(View):
-    """The copies under a policy."""
-
-    def judged_above(self, row: np.ndarray, of: np.ndarray) -> np.ndarray:
-        return self.graded.judged_above[row]
-
-    def pooled_above(self, row: np.ndarray, of: np.ndarray) -> np.ndarray:
-        return (self.graded.judged_above if self.condensed else self.graded.pooled_above)[row]
+    def pooled_above(self, rel: int) -> np.ndarray:
+        return self._pooled_above[self.relevant_rows(rel)]

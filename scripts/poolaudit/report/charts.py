@@ -110,7 +110,7 @@ def coverage(audit: Mapping[str, Any]) -> Chart:
         f"has {at_deepest[len(at_deepest) // 2]:.0%} judged."
     )
     lines = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.NamedData(name="rows"))
         .mark_line(opacity=0.45, strokeWidth=1.2)
         .encode(
             x=alt.X(
@@ -126,7 +126,7 @@ def coverage(audit: Mapping[str, Any]) -> Chart:
             tooltip=_tips("run", rank="first k", judged="judged share|.1%"),
         )
     )
-    return Chart("coverage", title, "One line a run.", _spec(_bring_out(lines), 260))
+    return Chart("coverage", title, "One line a run.", _spec(_bring_out(lines), 260, rows=rows))
 
 
 def found_by_depth(audit: Mapping[str, Any]) -> Chart:
@@ -146,7 +146,7 @@ def found_by_depth(audit: Mapping[str, Any]) -> Chart:
         f"At rank {at['depth']} of the pool, {at['share']:.0%} of the newly judged documents "
         f"({at['relevant']:,} of {at['new']:,}) are still relevant."
     )
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = alt.Chart(alt.NamedData(name="rows")).encode(
         x=alt.X("depth:Q", title="pool depth (rank)").axis(grid=False, tickMinStep=1),
         y=alt.Y("share:Q", title=f"relevant (grade ≥ {level}) among newly judged").axis(format="%"),
         tooltip=_tips(
@@ -155,7 +155,7 @@ def found_by_depth(audit: Mapping[str, Any]) -> Chart:
     )
     chart = base.mark_line(color=POOLED) + base.mark_point(color=POOLED, filled=True, size=24)
     note = "A document counts at the best rank that any pooled run gave it."
-    return Chart("found", title, note, _spec(chart, 220))
+    return Chart("found", title, note, _spec(chart, 220, rows=rows))
 
 
 def scores_by_depth(audit: Mapping[str, Any]) -> Chart:
@@ -179,7 +179,7 @@ def scores_by_depth(audit: Mapping[str, Any]) -> Chart:
         f"{_tau(first['tau'])}; scores change by {first['mean_change']:+.3f} on average."
     )
     lines = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.NamedData(name="rows"))
         .mark_line(opacity=0.45, strokeWidth=1.2)
         .encode(
             x=alt.X("depth:O", sort=labels, title="judgments of a pool of this depth").axis(
@@ -191,7 +191,7 @@ def scores_by_depth(audit: Mapping[str, Any]) -> Chart:
             tooltip=_tips("run", depth="depth", value=f"{primary['measure']}|.4f"),
         )
     )
-    return Chart("depth", title, "One line a run.", _spec(_bring_out(lines), 300))
+    return Chart("depth", title, "One line a run.", _spec(_bring_out(lines), 300, rows=rows))
 
 
 def removal(audit: Mapping[str, Any]) -> Chart:
@@ -218,7 +218,7 @@ def removal(audit: Mapping[str, Any]) -> Chart:
         f"{kinds[0]['mean_absolute']:.1%} on average."
     )
     ticks = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.NamedData(name="rows"))
         .mark_tick(thickness=2, opacity=0.55, size=26, color=POOLED)
         .encode(
             x=alt.X(
@@ -235,7 +235,7 @@ def removal(audit: Mapping[str, Any]) -> Chart:
     chosen = _only_chosen(ticks).mark_tick(thickness=4, size=32, color=CHOSEN)
     chart = (ticks + chosen).add_params(_CHOSEN)
     note = "One tick for each pooled run. To the right: it loses without its own contribution."
-    return Chart("removal", title, note, _spec(chart, 48 * len(kinds) + 20))
+    return Chart("removal", title, note, _spec(chart, 48 * len(kinds) + 20, rows=rows))
 
 
 def overlap(audit: Mapping[str, Any]) -> Chart:
@@ -276,7 +276,7 @@ def overlap(audit: Mapping[str, Any]) -> Chart:
     span = alt.Scale(domain=[0, len(runs)], nice=False, zero=False)
     downwards = alt.Scale(domain=[0, len(runs)], nice=False, zero=False, reverse=True)
     squares = (
-        alt.Chart(alt.Data(values=cells))
+        alt.Chart(alt.NamedData(name="cells"))
         .mark_rect(color=POOLED)
         .encode(
             x=alt.X("x:Q", scale=span, axis=None),
@@ -291,7 +291,7 @@ def overlap(audit: Mapping[str, Any]) -> Chart:
     )
     chosen = squares.transform_filter("datum.run === chosen || datum.other === chosen")
     chosen = chosen.mark_rect(color=CHOSEN)
-    beside = alt.Chart(alt.Data(values=names))
+    beside = alt.Chart(alt.NamedData(name="names"))
     labels = beside.mark_text(align="right", dx=-6, color=INK, fontSize=11).encode(
         x=alt.value(0), y=alt.Y("y:Q", scale=downwards, axis=None), text="family:N"
     )
@@ -302,7 +302,7 @@ def overlap(audit: Mapping[str, Any]) -> Chart:
         "(Jaccard). Runs stand in the same order from left to right as from top to bottom, by "
         "family, and those alike side by side."
     )
-    return Chart("overlap", title, note, _spec(chart, 420))
+    return Chart("overlap", title, note, _spec(chart, 420, cells=cells, names=names))
 
 
 def thinning(audit: Mapping[str, Any]) -> Chart:
@@ -328,12 +328,12 @@ def thinning(audit: Mapping[str, Any]) -> Chart:
     scale = alt.Scale(domain=[lowest, 1], nice=False)
     y_title = f"Kendall's tau of the order by {measure}"
     band = (
-        alt.Chart(alt.Data(values=random))
+        alt.Chart(alt.NamedData(name="random"))
         .mark_area(color=POOLED, opacity=0.18)
         .encode(x=x, y=alt.Y("low:Q", title=y_title, scale=scale), y2="high:Q")
     )
     mean = (
-        alt.Chart(alt.Data(values=random))
+        alt.Chart(alt.NamedData(name="random"))
         .mark_line(color=POOLED, point=True)
         .encode(
             x=x,
@@ -343,7 +343,7 @@ def thinning(audit: Mapping[str, Any]) -> Chart:
             ),
         )
     )
-    points = alt.Chart(alt.Data(values=cuts)).encode(x=x, y=alt.Y("tau:Q", title=y_title))
+    points = alt.Chart(alt.NamedData(name="cuts")).encode(x=x, y=alt.Y("tau:Q", title=y_title))
     marks = points.mark_point(filled=True, size=70, opacity=1).encode(
         shape=alt.Shape("kind:N", title=None),
         color=alt.condition("datum.apart", alt.value(OUTSIDE), alt.value(INK)),
@@ -354,7 +354,9 @@ def thinning(audit: Mapping[str, Any]) -> Chart:
         "Band: lowest to highest of random draws. Points: a shallower pool, or one contributor's "
         "documents missing; in vermilion those that chance does not explain."
     )
-    return Chart("thinning", title, note, _spec(band + mean + marks + labels, 300))
+    return Chart(
+        "thinning", title, note, _spec(band + mean + marks + labels, 300, random=random, cuts=cuts)
+    )
 
 
 def losses(audit: Mapping[str, Any]) -> Chart:
@@ -374,7 +376,7 @@ def losses(audit: Mapping[str, Any]) -> Chart:
         f"{abs(moved):.1%}."
     )
     points = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.NamedData(name="rows"))
         .mark_point(filled=True, size=50, opacity=0.75)
         .encode(
             x=alt.X(
@@ -394,7 +396,7 @@ def losses(audit: Mapping[str, Any]) -> Chart:
         )
     )
     chart = (points + _ringed(points)).add_params(_CHOSEN)
-    return Chart("losses", title, "One point a run.", _spec(chart, 240))
+    return Chart("losses", title, "One point a run.", _spec(chart, 240, rows=rows))
 
 
 def truth(audit: Mapping[str, Any]) -> Chart:
@@ -414,7 +416,7 @@ def truth(audit: Mapping[str, Any]) -> Chart:
     )
     scale = alt.Scale(domain=[0, highest], nice=True)
     points = (
-        alt.Chart(alt.Data(values=rows))
+        alt.Chart(alt.NamedData(name="rows"))
         .mark_point(filled=True, size=70, opacity=0.85)
         .encode(
             x=alt.X("true:Q", title=f"true {measure} (every relevant document known)", scale=scale),
@@ -434,13 +436,13 @@ def truth(audit: Mapping[str, Any]) -> Chart:
     )
     corner = [{"true": 0, "measured": 0}, {"true": highest, "measured": highest}]
     diagonal = (
-        alt.Chart(alt.Data(values=corner))
+        alt.Chart(alt.NamedData(name="corner"))
         .mark_line(color=QUIET, strokeDash=[4, 4], strokeWidth=1)
         .encode(x="true:Q", y="measured:Q")
     )
     chart = (diagonal + points + _ringed(points)).add_params(_CHOSEN)
     note = "Above the dashed line a run is overstated by the judgments, below it understated."
-    return Chart("truth", title, note, _spec(chart, 340))
+    return Chart("truth", title, note, _spec(chart, 340, rows=rows, corner=corner))
 
 
 _CHOSEN = alt.param(name="chosen", value="")
@@ -499,7 +501,8 @@ def _tips(*plain: str, **titled: str) -> list[alt.Tooltip]:
     return tips
 
 
-def _spec(chart: alt.Chart | alt.LayerChart, height: int) -> dict[str, Any]:
+def _spec(chart: alt.Chart | alt.LayerChart, height: int, **data: list[dict]) -> dict[str, Any]:
+    """The chart with its named data, which Altair would copy and check value by value."""
     chart = chart.properties(width=WIDTH, height=height).configure(
         background="transparent",
         aria=False,
@@ -517,7 +520,7 @@ def _spec(chart: alt.Chart | alt.LayerChart, height: int) -> dict[str, Any]:
         ),
         legend=alt.LegendConfig(labelColor=INK, labelFontSize=12, orient="top", symbolOpacity=1),
     )
-    return chart.to_dict()
+    return chart.to_dict() | {"datasets": data}
 
 
 def _with_own_identifiers(svg: str, name: str) -> str:

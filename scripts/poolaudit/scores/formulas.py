@@ -117,7 +117,7 @@ def bpref(view: View, measure: Measure, depth: Depth) -> np.ndarray:
     hits = view.hits(measure.rel)
     relevant = view.graded.relevant(measure.rel)[view.query]
     nonrelevant = view.graded.nonrelevant(measure.rel)[view.query]
-    above = view.judged_above(hits.row, hits.of) - (hits.count - 1)
+    above = view.graded.judged_above(measure.rel) - (hits.count - 1)
     lost = ratio(np.minimum(above, relevant[hits.of]), np.minimum(nonrelevant, relevant)[hits.of])
     return ratio(view.sum(hits, 1 - lost), relevant)
 
@@ -130,8 +130,8 @@ def inferred_average_precision(view: View, measure: Measure, depth: Depth) -> np
     those of grade -2 included, are nonrelevant.
     """
     hits = view.hits(measure.rel)
-    judged = view.judged_above(hits.row, hits.of)
-    pooled = view.pooled_above(hits.row, hits.of)
+    judged = view.graded.judged_above(measure.rel)
+    pooled = view.pooled_above(measure.rel)
     relevant = hits.count - 1
     above = np.maximum(hits.rank - 1, 1).astype(np.float64)
     expected = 1 / (above + 1) + (above / (above + 1)) * (pooled / above) * (

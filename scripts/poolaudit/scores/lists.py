@@ -7,7 +7,7 @@ and every smaller judgment set can be computed from them alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,9 +57,14 @@ class JudgedLists:
         return np.repeat(np.arange(self.n_lists), np.diff(self.offsets))
 
     @cached_property
-    def unbroken(self) -> np.ndarray:
-        """bool[rows]: every document above this one in its list has a row here too."""
-        return self.rank == np.arange(1, len(self) + 1) - self.offsets[self.list_of]
+    def unbroken(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64[rows]: the rows of whose lists all documents above have a row too.
+
+        And int64[lists]: how many of them each list has.
+        """
+        place = np.arange(1, len(self) + 1) - self.offsets[self.list_of]
+        rows = np.flatnonzero(self.rank == place)
+        return rows, np.bincount(self.list_of[rows], minlength=self.n_lists)
 
     def above(self, before: np.ndarray, row: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Take a running total over all rows down to what stands above each given row in its list.
@@ -75,6 +80,15 @@ class JudgedLists:
         table = np.full((len(self.runs), len(self.query_ids)), missing, values.dtype)
         table[self.list_run, self.list_query] = values
         return table
+
+    def of_judged(self) -> JudgedLists:
+        """The same lists with the judged pairs numbered anew, without the others between them.
+
+        The grades that fit are those of `judged_pair`: far fewer, so that they stay in the cache.
+        """
+        pair = np.searchsorted(self.judged_pair, self.pair)
+        numbers = np.arange(len(self.judged_pair))
+        return replace(self, pair=pair, judged_pair=numbers)
 
     def of_queries(self, queries: np.ndarray) -> JudgedLists:
         """The lists of these queries alone.

@@ -8,7 +8,7 @@ what the names mean in `measure_names`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,8 @@ class Graded:
         self.lists = lists
         self.grades = grades
         self._rows: dict[int, np.ndarray] = {}
+        self._hits: dict[int, Hits] = {}
+        self._above: dict[int, np.ndarray] = {}
         self._counts: dict[tuple[int, bool], np.ndarray] = {}
         self._ideals: dict[bool, np.ndarray] = {}
 
@@ -72,13 +74,42 @@ class Graded:
                 self._rows[rel] = rows[self.grade[rows] >= rel]
         return self._rows[rel]
 
+    def hits(self, rel: int) -> Hits:
+        """The rows of relevant documents: those with grade `rel` or above."""
+        if rel not in self._hits:
+            row = self.relevant_rows(rel)
+            of = self.lists.list_of[row]
+            count = np.bincount(of, minlength=self.lists.n_lists)
+            first = np.cumsum(count) - count
+            self._hits[rel] = Hits(
+                row=row,
+                of=of,
+                rank=self.lists.rank[row],
+                grade=self.grade[row],
+                count=np.arange(1, len(row) + 1) - first[of],
+            )
+        return self._hits[rel]
+
+    def judged_above(self, rel: int) -> np.ndarray:
+        """int64[hits]: the judged documents above each hit in its list."""
+        if rel not in self._above:
+            hits = self.hits(rel)
+            self._above[rel] = self.lists.above(self.judged_before, hits.row, hits.of)
+        return self._above[rel]
+
+    def pooled_above(self, rel: int) -> np.ndarray:
+        """int64[hits]: those and the documents in the pool that were not judged (grade -1)."""
+        hits = self.hits(rel)
+        return self.lists.above(self.pooled_before, hits.row, hits.of)
+
     @cached_property
     def fully_judged(self) -> np.ndarray:
         """int64[lists]: how many documents at the head of each list are judged without a gap."""
-        gaps = np.flatnonzero(~(self.lists.unbroken & (self.grade >= 0)))
-        starts, stops = self.lists.offsets[:-1], self.lists.offsets[1:]
+        rows, lengths = self.lists.unbroken
+        gaps = rows[self.grade[rows] < 0]
+        starts = self.lists.offsets[:-1]
         first_gap = np.append(gaps, len(self.lists))[np.searchsorted(gaps, starts)]
-        return np.minimum(first_gap, stops) - starts
+        return np.minimum(first_gap - starts, lengths)
 
     def relevant(self, rel: int) -> np.ndarray:
         """R, int64[queries]: judged documents with grade `rel` or above, returned or not."""
@@ -128,11 +159,13 @@ class View:
         graded: the judged lists with their grades.
         condensed: unjudged documents are deleted and the rest move up (trec_eval -J); else they
             stay, and count as nonrelevant.
+        values: float64[lists] of the measures that were computed at their own cutoffs.
     """
 
     def __init__(self, graded: Graded, *, condensed: bool) -> None:
         self.graded = graded
         self.condensed = condensed
+        self.values: dict[Measure, np.ndarray] = {}
         self._hits: dict[int, Hits] = {}
 
     @property
@@ -142,33 +175,17 @@ class View:
 
     def hits(self, rel: int) -> Hits:
         """The rows of relevant documents: those with grade `rel` or above."""
+        if not self.condensed:
+            return self.graded.hits(rel)
         if rel not in self._hits:
-            self._hits[rel] = self._find_hits(rel)
+            rank = self.graded.judged_above(rel) + 1
+            self._hits[rel] = replace(self.graded.hits(rel), rank=rank)
         return self._hits[rel]
 
-    def _find_hits(self, rel: int) -> Hits:
-        lists = self.graded.lists
-        row = self.graded.relevant_rows(rel)
-        of = lists.list_of[row]
-        rank = self.judged_above(row, of) + 1 if self.condensed else lists.rank[row]
-        count = np.bincount(of, minlength=lists.n_lists)
-        first = np.cumsum(count) - count
-        return Hits(
-            row=row,
-            of=of,
-            rank=rank,
-            grade=self.graded.grade[row],
-            count=np.arange(1, len(row) + 1) - first[of],
-        )
-
-    def judged_above(self, row: np.ndarray, of: np.ndarray) -> np.ndarray:
-        """int64: the judged documents above each given row in its list."""
-        return self.graded.lists.above(self.graded.judged_before, row, of)
-
-    def pooled_above(self, row: np.ndarray, of: np.ndarray) -> np.ndarray:
-        """int64: those and the documents in the pool that were not judged (grade -1)."""
-        before = self.graded.judged_before if self.condensed else self.graded.pooled_before
-        return self.graded.lists.above(before, row, of)
+    def pooled_above(self, rel: int) -> np.ndarray:
+        """int64[hits]: judged documents, and those of grade -1 that are in their places."""
+        above = self.graded.judged_above if self.condensed else self.graded.pooled_above
+        return above(rel)
 
     def sum(self, hits: Hits, values: np.ndarray) -> np.ndarray:
         """float64[lists]: the sum over each list, in rank order and in double precision."""
@@ -238,6 +255,9 @@ def compute(view: View, measure: Measure, depth: Depth | None = None) -> np.ndar
     Returns:
         float64[lists].
     """
-    if depth is None:
-        depth = measure.cutoff or UNCUT
-    return _FUNCTIONS[measure.base](view, measure, depth)
+    if depth is not None:
+        return _FUNCTIONS[measure.base](view, measure, depth)
+    if measure not in view.values:
+        value = _FUNCTIONS[measure.base](view, measure, measure.cutoff or UNCUT)
+        view.values[measure] = value
+    return view.values[measure]

@@ -63,7 +63,7 @@ def thin(
     """
     judged = np.flatnonzero(grades >= 0)
     of = query[judged]
-    shuffled = judged[np.lexsort((rng.random(len(judged)), of))]
+    shuffled = judged[np.argsort(of + rng.random(len(judged)))]
     first = np.searchsorted(of, np.arange(len(keep)))
     thinned = grades.copy()
     thinned[shuffled[np.arange(len(judged)) - first[of] >= keep[of]]] = NOT_DRAWN
@@ -136,8 +136,10 @@ def order_under_thinning(
     """
     measures = parse_measures(measures)
     lists = judged_lists(pairs, rankings)
+    judged, lists = lists.judged_pair, lists.of_judged()
+    whole = pairs.relevance[judged]
     total = n_judged(pairs, pairs.relevance)
-    reference = _scores(lists, pairs.relevance, measures, policies)
+    reference = _scores(lists, whole, measures, policies)
 
     def taus(grades: np.ndarray) -> np.ndarray:
         return _taus(reference, _scores(lists, grades, measures, policies))
@@ -149,11 +151,11 @@ def order_under_thinning(
         # A cut's stream of chance goes by its place among the cuts, a rate's by the rate itself.
         stream = [1, number - len(rates)] if cut else [0, round(1e6 * rates[number])]
         rng = np.random.default_rng([seed, *stream])
-        thinned = (thin(pairs.relevance, pairs.query, keep, rng) for _ in range(draws))
+        thinned = (thin(whole, lists.judged_query, keep, rng) for _ in range(draws))
         drawn = np.array([taus(grades) for grades in thinned])
-        table = _rows(drawn, taus(cut.grades) if cut else None, measures, policies)
-        judged = int(keep.sum())
-        table = table.assign(kind=kind, cut=name, judged=judged, share=judged / total.sum())
+        table = _rows(drawn, taus(cut.grades[judged]) if cut else None, measures, policies)
+        left = int(keep.sum())
+        table = table.assign(kind=kind, cut=name, judged=left, share=left / total.sum())
         tables.append(table[COLUMNS])
     return pd.concat(tables[1:] or tables, ignore_index=True)
 
