@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 import pytrec_eval
 
-from poolaudit import pairs as data
+from poolaudit import stored
 from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build
 from poolaudit.reading.qrels import read_judgments
 from poolaudit.reading.runs import read_run
@@ -150,7 +150,7 @@ def peak_memory(pairs: Pairs, rankings: Rankings) -> float:
     """Gigabytes of a process that reads the two tables and computes all the numbers."""
     with tempfile.TemporaryDirectory() as folder:
         files = [f"{folder}/pairs.parquet", f"{folder}/rankings.parquet"]
-        data.write(pairs, rankings, *files)
+        stored.write(pairs, rankings, *files)
         child = os.fork()
         if not child:
             os.execlp("python", "python", __file__, "--tables", *files)
@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.tables:
-        all_scores(*data.read(*arguments.tables))
+        all_scores(*stored.read(*arguments.tables))
         return
     rows = sheet(arguments.runs)
     pairs, rankings = from_text(rows)

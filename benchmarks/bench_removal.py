@@ -22,7 +22,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 
-from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build, read, write
+from poolaudit import stored
+from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build
 from poolaudit.reading.qrels import read_judgments
 from poolaudit.reading.runs import read_run
 from poolaudit.removal.leave_out import leave_out_uniques, uniques
@@ -72,14 +73,14 @@ def generate_apart(*size: int) -> tuple[Pairs, Rankings, list[Contributor]]:
         process = get_context("spawn").Process(target=_generate_into, args=(size, paths))
         process.start()
         process.join()
-        pairs, rankings = read(*paths)
+        pairs, rankings = stored.read(*paths)
     names = pairs.holders["run"].names
     return pairs, rankings, [Contributor(name, True) for name in names]
 
 
 def _generate_into(size: tuple[int, ...], paths: tuple[Path, Path]) -> None:
     pairs, rankings, _ = generate(*size)
-    write(pairs, rankings, *paths)
+    stored.write(pairs, rankings, *paths)
 
 
 def _table(rows: list, value: str = "score", **more: list) -> pa.Table:

@@ -5,27 +5,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs
+from poolaudit import pairs, stored
 from poolaudit.files import read_json, write_table, write_text
 from poolaudit.pools import depth_pools
 from poolaudit.pools.routes import pool_routes, read_named_routes, routes_of_judgments
 
 with job(snakemake) as log:
-    params, output = snakemake.params, snakemake.output
-    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    params, made, output = snakemake.params, snakemake.input, snakemake.output
+    nominal = depth_pools.nominal_depth(params.nominal, *map(read_json, made.explanation))
+    # A step behind the nominal depth says what a deeper pool would cost.
+    deepest = max(*params.depths, 2 * nominal)
+    all_pairs, rankings = stored.read(made.pairs, made.rankings, to=deepest)
     contributors = [pairs.Contributor(**row) for row in params.contributors]
-    topics = pq.read_table(snakemake.input.topics).to_pydict()
+    topics = pq.read_table(made.topics).to_pydict()
     texts = dict(zip(topics["query_id"], topics["text"], strict=True))
 
     table = depth_pools.contributions(
         all_pairs, rankings, contributors, params.depths, params.levels
     )
     write_table(output.contributions, pa.Table.from_pandas(table, preserve_index=False))
-    nominal = depth_pools.nominal_depth(
-        params.nominal, *map(read_json, snakemake.input.explanation)
-    )
-    # A step behind the nominal depth says what a deeper pool would cost.
-    deepest = max(*params.depths, 2 * nominal)
     steps = [
         depth_pools.found_by_depth(all_pairs, deepest, level).assign(level=level)
         for level in params.levels
@@ -36,7 +34,7 @@ with job(snakemake) as log:
         kind: pool_routes(all_pairs, rankings, contributors, nominal, kind)
         for kind in all_pairs.holders
     }
-    for path in snakemake.input.routes:
+    for path in made.routes:
         routes["route"] = read_named_routes(all_pairs, path)
     tables = [routes_of_judgments(all_pairs, found, kind) for kind, found in routes.items()]
     table = pd.concat(tables, ignore_index=True)

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from job import job
-from poolaudit import pairs
+from poolaudit import stored
 from poolaudit.files import write_table
 from poolaudit.scores.measure_names import levels_of
 from poolaudit.tail import calibration, sampling
@@ -11,7 +11,7 @@ from poolaudit.tail import calibration, sampling
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output
     settings = sampling.TailSettings(**params.settings)
-    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    all_pairs, rankings = stored.read(snakemake.input.pairs, snakemake.input.rankings, to=0)
     levels = levels_of(params.measures)
     rows = calibration.held_back(all_pairs, settings.beyond)
     frame = sampling.stratify(all_pairs, rows, settings.documents, settings.design)

@@ -3,10 +3,10 @@
 import pandas as pd
 
 from job import job
-from poolaudit import pairs
+from poolaudit import pairs, stored
 from poolaudit.files import read_json, write_json
 from poolaudit.pools.depth_pools import depth_if_known
-from poolaudit.scores.measure_names import levels_of
+from poolaudit.scores.measure_names import levels_of, parse_measure
 from poolaudit.tail import sampling
 from poolaudit.verdicts import decisions
 from poolaudit.verdicts.comparisons import read_evaluation
@@ -15,7 +15,9 @@ from poolaudit.verdicts.numbers import Evidence
 
 with job(snakemake) as log:
     params, made = snakemake.params, snakemake.input
-    all_pairs, rankings = pairs.read(made.pairs, made.rankings)
+    all_pairs, rankings = stored.read(
+        made.pairs, made.rankings, to=parse_measure(params.primary["measure"]).cutoff
+    )
     scores = zip(map(pd.read_parquet, made.evaluations), params.policies, strict=True)
     evidence = Evidence(
         evaluations=[read_evaluation(*each) for each in scores],

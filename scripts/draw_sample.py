@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs
+from poolaudit import stored
 from poolaudit.files import read_json, write_table
 from poolaudit.reading.documents import open_documents
 from poolaudit.tail import sampling, sheets
@@ -13,7 +13,7 @@ from poolaudit.tail.judging_form import write_form
 with job(snakemake) as log:
     output = snakemake.output
     settings = sampling.TailSettings(**snakemake.params.settings)
-    all_pairs = pairs.read_pairs(snakemake.input.pairs)
+    all_pairs = stored.read_pairs(snakemake.input.pairs, settings.depth)
     topics = pq.read_table(snakemake.input.topics).to_pydict()
     queries = dict(zip(topics["query_id"], topics["text"], strict=True))
     rows = sampling.population(all_pairs, all_pairs.relevance, settings.depth)

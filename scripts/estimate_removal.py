@@ -5,7 +5,7 @@ from functools import reduce
 import pyarrow as pa
 
 from job import job
-from poolaudit import pairs
+from poolaudit import pairs, stored
 from poolaudit.files import read_json, write_table
 from poolaudit.pools.depth_pools import nominal_depth
 from poolaudit.pools.routes import join, pool_routes, read_named_routes
@@ -13,7 +13,7 @@ from poolaudit.removal.leave_out import kinds_to_leave_out, leave_out_uniques
 
 with job(snakemake) as log:
     params = snakemake.params
-    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    all_pairs, rankings = stored.read(snakemake.input.pairs, snakemake.input.rankings, to=0)
     contributors = [pairs.Contributor(**row) for row in params.contributors]
     nominal = nominal_depth(params.nominal, *map(read_json, snakemake.input.explanation))
     found_by = [pool_routes(all_pairs, rankings, contributors, nominal)]

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from job import job
-from poolaudit import pairs
+from poolaudit import stored
 from poolaudit.files import read_json, write_table
 from poolaudit.reading import qrels
 from poolaudit.tail import sampling, sheets
@@ -20,7 +20,9 @@ from poolaudit.tail.rehearsal import rehearse
 with job(snakemake) as log:
     params, made = snakemake.params, snakemake.input
     settings = sampling.TailSettings(**params.settings)
-    all_pairs, rankings = pairs.read(made.pairs, made.rankings)
+    # Without grades for what is not judged, only judged documents are sampled.
+    all_known = made.truth or made.filled_in
+    all_pairs, rankings = stored.read(made.pairs, made.rankings, to=None if all_known else 0)
     levels, judged = params.levels, all_pairs.relevance
     missing = sampling.population(all_pairs, judged, settings.depth)
     known = {}

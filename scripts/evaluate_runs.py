@@ -4,19 +4,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs
+from poolaudit import pairs, stored
 from poolaudit.files import read_json, write_json, write_table
 from poolaudit.pools.depth_pools import nominal_depth, reach
 from poolaudit.scores import ledgers, tables
-from poolaudit.scores.bounds import bounds
+from poolaudit.scores.bounds import bounds, join_bounds
 from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.measure_names import parse_measure
 from poolaudit.scores.policies import evaluate_policies
-from poolaudit.scores.ties import tie_sensitivity
+from poolaudit.scores.ties import join_ties, tie_sensitivity
 
 with job(snakemake) as log:
     params, made, output = snakemake.params, snakemake.input, snakemake.output
-    all_pairs, rankings = pairs.read(made.pairs, made.rankings)
+    top, judged, bounded, tied = stored.highest_grade(made.pairs), [], [], []
+    ends = {"depth": params.bounds_depth, "top_grade": max(1, top)}
+    for batch in stored.batches(made.pairs, made.rankings):
+        judged.append(pairs.near(*batch, to=0))
+        bounded.append(bounds(*batch, params.measures, **ends))
+        tied.append(tie_sensitivity(*batch, params.measures, by_score=params.by_score))
+    all_pairs, rankings = pairs.join(judged)
     lists = judged_lists(all_pairs, rankings)
 
     grades = {depth: all_pairs.grades(depth) for depth in [*params.depths, None]}
@@ -32,13 +38,11 @@ with job(snakemake) as log:
     counts = len(lists.runs), len(lists.query_ids), len(params.measures), len(params.depths)
     log.info("%d runs, %d queries, %d measures, %d pool depths", *counts)
 
-    bounded = bounds(all_pairs, rankings, params.measures, depth=params.bounds_depth)
-    write_table(output.bounds, tables.bounds_table(bounded))
-    tied = tie_sensitivity(all_pairs, rankings, params.measures)
-    ties, crossed = tables.ties_tables(tied)
-    write_table(output.ties, ties)
-    write_table(output.crossed, crossed)
-    log.info("queries with ties across a cutoff: %d", tied.crossed.sum())
+    write_table(output.bounds, tables.bounds_table(join_bounds(bounded)))
+    ties = join_ties(tied)
+    for path, table in zip((output.ties, output.crossed), tables.ties_tables(ties), strict=True):
+        write_table(path, table)
+    log.info("queries with ties across a cutoff: %d", ties.crossed.sum())
 
     coverage = tables.coverage_table(lists, grades, params.cutoffs)
     write_table(output.coverage, coverage)

@@ -5,6 +5,9 @@ from poolaudit.errors import AuditError, joined
 from poolaudit.files import write_json, write_table
 from poolaudit.reading import runs
 
+# So that some of the queries can be read without the others.
+ROWS_A_GROUP = 2**17
+
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output
     refused = []
@@ -15,7 +18,7 @@ with job(snakemake) as log:
         except AuditError as error:
             refused.append(error)
             continue
-        write_table(output.runs[i], run.table)
+        write_table(output.runs[i], run.table, row_group_size=ROWS_A_GROUP)
         write_json(output.notes[i], run.notes)
         counts = run.notes["counts"]
         log.info("%s: %d rows of %d queries", name, run.table.num_rows, counts["queries"])

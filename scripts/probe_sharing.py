@@ -4,15 +4,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs
+from poolaudit import pairs, stored
 from poolaudit.files import read_json, write_json, write_table
 from poolaudit.pools.depth_pools import nominal_depth
 from poolaudit.reading.documents import open_documents
-from poolaudit.sharing.probing import probe
+from poolaudit.sharing.probing import looks_to, probe
 
 with job(snakemake) as log:
     params = snakemake.params
-    all_pairs, rankings = pairs.read(snakemake.input.pairs, snakemake.input.rankings)
+    nominal = nominal_depth(params.nominal, *map(read_json, snakemake.input.explanation))
+    to = looks_to(params.primary["measure"], nominal, params.depths)
+    all_pairs, rankings = stored.read(snakemake.input.pairs, snakemake.input.rankings, to=to)
     topics = pq.read_table(snakemake.input.topics).to_pydict()
     titles = dict(zip(topics["query_id"], topics["text"], strict=True))
     documents = open_documents(list(snakemake.input.documents), params.store)
@@ -23,7 +25,7 @@ with job(snakemake) as log:
         measures=params.measures,
         policies=params.policies,
         primary=(params.primary["measure"], params.primary["policy"]),
-        depth=nominal_depth(params.nominal, *map(read_json, snakemake.input.explanation)),
+        depth=nominal,
         depths=params.depths,
         titles=titles,
         documents=documents.batches() if documents else None,

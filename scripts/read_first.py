@@ -4,16 +4,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from job import job
-from poolaudit import pairs
+from poolaudit import stored
 from poolaudit.files import read_json, write_json, write_table
 from poolaudit.reading.documents import open_documents
+from poolaudit.scores.measure_names import parse_measure
 from poolaudit.tail import sheets
 from poolaudit.tail.judging_form import write_form
 from poolaudit.verdicts import reading_order
 
 with job(snakemake) as log:
     params, made, output = snakemake.params, snakemake.input, snakemake.output
-    all_pairs, rankings = pairs.read(made.pairs, made.rankings)
+    all_pairs, rankings = stored.read(
+        made.pairs, made.rankings, to=parse_measure(params.measure).cutoff
+    )
     compared = [(pair["run"], pair["other"]) for pair in read_json(made.verdicts)["pairs"]]
     if not reading_order.can_be_asked(params.measure):
         log.warning("%s has no bounds, and so no reading order", params.measure)

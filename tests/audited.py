@@ -76,8 +76,8 @@ def subject(
     pairs, rankings = build(judged, [(c, tables[c.run]) for c in contributors])
     pooled = any(c.pooled for c in contributors)
     found = explain(
-        judged,
-        [(name, _as_read(table)) for name, table in tables.items()],
+        [(judged, [_as_read(table) for table in tables.values()])],
+        list(tables),
         {c.run: c.pooled for c in contributors},
     )
     grades = judged["relevance"].to_pandas().value_counts()

@@ -82,3 +82,20 @@ def grades(pairs: Pairs, text: str) -> np.ndarray:
 def _lines(text: str) -> list[tuple[str, list[str]]]:
     lines = [line.split(":") for line in text.strip().splitlines()]
     return [(query.strip(), words.split()) for query, words in lines]
+
+
+def assert_equal(found: tuple[Pairs, Rankings], expected: tuple[Pairs, Rankings]) -> None:
+    """The two tables are the same in every cell."""
+    for table, other in zip(found, expected, strict=True):
+        for name, values in vars(table).items():
+            wanted = getattr(other, name)
+            if name == "doc_id":
+                assert values.to_pylist() == wanted.to_pylist()
+            elif name == "holders":
+                assert values.keys() == wanted.keys()
+                for kind, holders in values.items():
+                    assert holders.names == wanted[kind].names
+                    assert holders.best.tolist() == wanted[kind].best.tolist()
+                    assert holders.next_best.tolist() == wanted[kind].next_best.tolist()
+            elif name != "list_of":  # worked out, and only where somebody asked
+                assert np.array_equal(values, wanted), name

@@ -27,7 +27,7 @@ def explained(qrels, runs, **more):
     tables = {
         name: text if isinstance(text, pa.Table) else table(text) for name, text in runs.items()
     }
-    return explain(judgments(qrels), tables.items(), deepest=5, **more)
+    return explain([(judgments(qrels), list(tables.values()))], list(tables), deepest=5, **more)
 
 
 def places(found) -> dict[str, str]:
@@ -142,13 +142,15 @@ def test_what_is_found_goes_into_json_and_does_not_depend_on_the_order_of_the_ru
 
 def test_no_runs():
     with pytest.raises(AuditError, match="without runs"):
-        explain(judgments(QRELS), [])
+        explain([(judgments(QRELS), [])], [])
 
 
 @pytest.mark.real
 def test_trec8_says_which_71_runs_were_pooled(real_data):
     collection = trec8(real_data)
-    found = explain(collection.judgments, collection.runs.items(), deepest=110)
+    found = explain(
+        [(collection.judgments, [*collection.runs.values()])], [*collection.runs], deepest=110
+    )
     assert (found["depth"], found["tie_rule"]) == (100, "docid_desc")
     assert found["contributed"] == sorted(c.run for c in collection.contributors if c.pooled)
     assert len(found["contributed"]) == 71 and found["undecided"] == ["Dm8TFidf"]
@@ -162,7 +164,9 @@ def test_trec8_says_which_71_runs_were_pooled(real_data):
 def test_dl19_is_a_pool_of_depth_10_and_another_route(real_data):
     collection = dl19(real_data)
     sheet = {c.run: c.pooled for c in collection.contributors}
-    found = explain(collection.judgments, collection.runs.items(), sheet)
+    found = explain(
+        [(collection.judgments, [*collection.runs.values()])], [*collection.runs], sheet
+    )
     assert (found["depth"], found["tie_rule"]) == (10, None)
     assert len(found["tie_rules"]) == 4 and found["against_sheet"] == []
     assert (found["pooled"], found["explained"]) == (2_495, 2_494)

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from literal import assert_equal
 from poolaudit.errors import AuditError
-from poolaudit.pairs import NEVER, UNJUDGED, Contributor, build, read, write
+from poolaudit.pairs import NEVER, UNJUDGED, Contributor, build, join, near
 
 
 def judgments(*rows: tuple[str, str, int]) -> pa.Table:
@@ -182,25 +184,33 @@ def test_a_run_without_a_judged_query_still_counts_as_a_run():
     assert rankings.runs == ("bm25", "off") and set(rankings.list_run) == {0}
 
 
-def test_reading_gives_back_what_was_written(tables, tmp_path):
-    write(*tables, tmp_path / "pairs.parquet", tmp_path / "rankings.parquet")
-    pairs, rankings = read(tmp_path / "pairs.parquet", tmp_path / "rankings.parquet")
-    for name in ("query", "relevance", "best_rank", "any_best_rank", "returned_by"):
-        assert np.array_equal(getattr(pairs, name), getattr(tables[0], name)), name
-    for name in ("list_query", "list_run", "offsets", "rank", "score", "pair"):
-        assert np.array_equal(getattr(rankings, name), getattr(tables[1], name)), name
-    for kind, holders in tables[0].holders.items():
-        assert pairs.holders[kind].names == holders.names
-        assert np.array_equal(pairs.holders[kind].best, holders.best)
-        assert np.array_equal(pairs.holders[kind].next_best, holders.next_best)
+def test_the_tables_of_batches_of_queries_join_to_those_of_all(tables):
+    parts = [
+        build(JUDGED.filter(pc.equal(JUDGED["query_id"], query)), RUNS) for query in ("q1", "q2")
+    ]
+    assert_equal(join(parts), tables)
 
 
-def test_the_order_of_the_sheet_does_not_matter(tmp_path):
-    for folder, runs in (("a", RUNS), ("b", RUNS[::-1])):
-        (tmp_path / folder).mkdir()
-        write(*build(JUDGED, runs), tmp_path / folder / "pairs", tmp_path / folder / "rankings")
-    for name in ("pairs", "rankings"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+def test_near_tables_hold_what_was_judged_or_stands_high(tables):
+    pairs, rankings = near(*tables, to=1)
+    # Left out: c and d, third in their lists; y and z, judged by nobody. z is first for `dense`.
+    assert list(column(pairs, pairs.query)) == ["q1a", "q1b", "q1e", "q1f", "q2w", "q2x", "q2z"]
+    docs = pairs.doc_id.take(pa.array(rankings.pair)).to_pylist()
+    assert list(zip(docs, rankings.rank.tolist(), strict=True)) == [
+        *(("a", 1), ("b", 2)),  # bm25 on q1
+        *(("e", 1), ("b", 2)),  # dense
+        *(("f", 1), ("a", 2)),  # later
+        *(("b", 1), ("a", 2)),  # tfidf
+        ("x", 1),  # bm25 on q2
+        ("z", 1),  # dense
+        ("x", 1),  # tfidf; z stands second here
+    ]
+    assert rankings.offsets.tolist() == [0, 2, 4, 6, 8, 9, 10, 11]
+
+
+def test_near_tables_still_count_what_was_returned(tables):
+    _, rankings = near(*tables, to=0)
+    assert rankings.length.tolist() == tables[1].length.tolist() == [3, 2, 2, 3, 2, 1, 2]
 
 
 docs = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6).map(" ".join)

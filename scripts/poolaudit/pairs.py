@@ -8,25 +8,23 @@ scoring a run is gathering grades along its rankings: nothing is sorted and no s
 again.
 
 In memory both are plain arrays with integer codes. Two values stand for what has no value:
-`UNJUDGED` in a vector of grades, `NEVER` in a vector of ranks; both are null in the files.
+`UNJUDGED` in a vector of grades, `NEVER` in a vector of ranks; both are null in the files
+(`stored`). Nothing crosses queries until means are taken, so the tables of some queries are tables
+of the same kind, and can be joined.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from poolaudit.errors import AuditError
-from poolaudit.files import write_table
 from poolaudit.reading.columns import from_numpy, one, repeats, to_numpy
 
 UNJUDGED = np.iinfo(np.int16).min
@@ -99,6 +97,22 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.query)
 
+    def only(self, rows: np.ndarray) -> Pairs:
+        """These pairs alone (ascending row numbers); the queries stay as they are."""
+        return replace(
+            self,
+            query=self.query[rows],
+            doc_id=self.doc_id.take(from_numpy(rows)),
+            relevance=self.relevance[rows],
+            best_rank=self.best_rank[rows],
+            any_best_rank=self.any_best_rank[rows],
+            returned_by=self.returned_by[rows],
+            holders={
+                kind: replace(holders, best=holders.best[rows], next_best=holders.next_best[rows])
+                for kind, holders in self.holders.items()
+            },
+        )
+
     def in_pool(self, depth: int) -> np.ndarray:
         """bool[pairs]: in the union of the first `depth` documents of the pooled runs."""
         return self.best_rank <= depth
@@ -111,7 +125,7 @@ class Pairs:
 
     def rows_of(self, query_id: pa.ChunkedArray, doc_id: pa.ChunkedArray) -> np.ndarray:
         """int64[n]: the row of each of n given pairs (two columns of strings); -1 where none is."""
-        query = _codes(query_id, self.query_ids)
+        query = codes_of(query_id, self.query_ids)
         doc, doc_ids = _encode(pa.chunked_array([self.doc_id, *doc_id.chunks]))
         # The rows are in the order of query and document id, and so are these keys.
         keys = self.query.astype(np.int64) * len(doc_ids) + doc[: len(self)]
@@ -141,12 +155,14 @@ class Rankings:
     """Every returned document, in the order of query, run and rank.
 
     A *list* is what one run returned for one query. Its rows are contiguous and their ranks are
-    1, 2, ... to its length; a query that a run did not answer has no list.
+    1, 2, ... to its length, unless the tables were cut (`near`); a query that a run did not answer
+    has no list.
 
     Attributes:
         runs: the audited runs, in byte order.
         query_ids: as in Pairs.
         list_query, list_run: int32[lists], indices into `query_ids` and `runs`.
+        length: int64[lists], the number of documents that the run returned.
         offsets: int64[lists + 1]: the rows of list i are offsets[i] up to offsets[i + 1].
         rank: int32[rows], from 1.
         score: float64[rows], as the run gave it, after the rounding that the settings ask for.
@@ -157,6 +173,7 @@ class Rankings:
     query_ids: tuple[str, ...]
     list_query: np.ndarray
     list_run: np.ndarray
+    length: np.ndarray
     offsets: np.ndarray
     rank: np.ndarray
     score: np.ndarray
@@ -165,15 +182,101 @@ class Rankings:
     def __len__(self) -> int:
         return len(self.pair)
 
-    @property
-    def lengths(self) -> np.ndarray:
-        """int64[lists]: the number of documents of each list."""
-        return np.diff(self.offsets)
-
     @cached_property
     def list_of(self) -> np.ndarray:
         """int32[rows]: the list that each row belongs to."""
-        return np.repeat(np.arange(len(self.list_run), dtype=np.int32), self.lengths)
+        return np.repeat(np.arange(len(self.list_run), dtype=np.int32), np.diff(self.offsets))
+
+
+def near_pairs(pairs: Pairs, to: int) -> Pairs:
+    """The pairs of `near`: those that somebody judged, or some run returned down to rank `to`."""
+    return pairs.only(np.flatnonzero(_is_near(pairs, to)))
+
+
+def _is_near(pairs: Pairs, to: int) -> np.ndarray:
+    return (pairs.relevance != UNJUDGED) | (pairs.any_best_rank <= to)
+
+
+def near(pairs: Pairs, rankings: Rankings, to: int) -> tuple[Pairs, Rankings]:
+    """Cut the tables to what counts for a stage that looks no further than rank `to`.
+
+    What is left out are documents that nobody judged below that rank in a list, and pairs that all
+    runs returned below it. They weigh nothing in any measure; `length` still counts them.
+
+    Args:
+        pairs, rankings: the two tables.
+        to: a rank; 0 leaves the judged documents alone.
+    """
+    judged, kept = pairs.relevance != UNJUDGED, _is_near(pairs, to)
+    rows = np.flatnonzero(judged[rankings.pair] | (rankings.rank <= to))
+    number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    return pairs.only(np.flatnonzero(kept)), replace(
+        rankings,
+        offsets=np.searchsorted(rows, rankings.offsets),
+        rank=rankings.rank[rows],
+        score=rankings.score[rows],
+        pair=number[rankings.pair[rows]],
+    )
+
+
+def join(parts: Sequence[tuple[Pairs, Rankings]]) -> tuple[Pairs, Rankings]:
+    """Put the tables of batches of queries, in the order of their queries, into one."""
+    pairs, rankings = zip(*parts, strict=True)
+    return join_pairs(pairs), _join_rankings(rankings, list(map(len, pairs)))
+
+
+def join_pairs(parts: Sequence[Pairs]) -> Pairs:
+    """Put the pairs of batches of queries, in the order of their queries, into one table."""
+    if len(parts) == 1:
+        return parts[0]
+    queries = np.cumsum([0, *(len(part.query_ids) for part in parts)])
+
+    def whole(of: Callable[[Pairs], np.ndarray]) -> np.ndarray:
+        return np.concatenate([of(part) for part in parts])
+
+    return Pairs(
+        query_ids=tuple(query for part in parts for query in part.query_ids),
+        query=_shifted([part.query for part in parts], queries),
+        doc_id=pa.concat_arrays([part.doc_id for part in parts]),
+        relevance=whole(lambda part: part.relevance),
+        best_rank=whole(lambda part: part.best_rank),
+        any_best_rank=whole(lambda part: part.any_best_rank),
+        returned_by=whole(lambda part: part.returned_by),
+        holders={
+            kind: Holders(
+                names=holders.names,
+                best=whole(lambda part, kind=kind: part.holders[kind].best),
+                next_best=whole(lambda part, kind=kind: part.holders[kind].next_best),
+            )
+            for kind, holders in parts[0].holders.items()
+        },
+    )
+
+
+def _join_rankings(parts: Sequence[Rankings], n_pairs: Sequence[int]) -> Rankings:
+    if len(parts) == 1:
+        return parts[0]
+    queries = np.cumsum([0, *(len(part.query_ids) for part in parts)])
+    rows = np.cumsum([0, *map(len, parts)])
+    starts = [part.offsets[:-1] for part in parts]
+    return Rankings(
+        runs=parts[0].runs,
+        query_ids=tuple(query for part in parts for query in part.query_ids),
+        list_query=_shifted([part.list_query for part in parts], queries),
+        list_run=np.concatenate([part.list_run for part in parts]),
+        length=np.concatenate([part.length for part in parts]),
+        offsets=np.append(_shifted(starts, rows), rows[-1]),
+        rank=np.concatenate([part.rank for part in parts]),
+        score=np.concatenate([part.score for part in parts]),
+        pair=_shifted([part.pair for part in parts], np.cumsum([0, *n_pairs])),
+    )
+
+
+def _shifted(parts: Sequence[np.ndarray], by: np.ndarray) -> np.ndarray:
+    """The parts one after the other, the numbers of each raised by what stands before it."""
+    return np.concatenate(
+        [part + part.dtype.type(start) for part, start in zip(parts, by, strict=False)]
+    )
 
 
 def build(
@@ -195,19 +298,10 @@ def build(
     """
     runs = sorted(runs, key=lambda entry: entry[0].run)
     contributors = [contributor for contributor, _ in runs]
-    seen = judgments.filter(pc.greater_equal(judgments["relevance"], 0))
-    query_ids = pc.unique(seen["query_id"]).sort().to_pylist()
-    if not query_ids:
-        raise AuditError(
-            "No document was judged.",
-            where="the judgments",
-            found=f"{judgments.num_rows} rows, all with a grade below 0",
-            expected="grades from 0 on: below 0 stands for pooled and not judged",
-            todo="name the right judgments",
-        )
+    query_ids = judged_queries(judgments)
     judgments = _by_query(judgments, query_ids)
     tables = [judgments, *(table for _, table in runs)]
-    spans = np.stack([_spans(table["query_id"], query_ids) for table in tables])
+    spans = np.stack([spans_of(table["query_id"], query_ids) for table in tables])
     lengths = spans[1:, :, 1] - spans[1:, :, 0]
     docs, codes = _number_documents(tables, spans)
 
@@ -243,6 +337,7 @@ def build(
         query_ids=pairs.query_ids,
         list_query=list_query.astype(np.int32),
         list_run=list_run.astype(np.int32),
+        length=np.diff(offsets),
         offsets=offsets,
         rank=rank,
         score=score,
@@ -251,17 +346,36 @@ def build(
     return pairs, rankings
 
 
+def judged_queries(judgments: pa.Table) -> list[str]:
+    """The queries of which some document was judged, in byte order.
+
+    Raises:
+        AuditError: there is none.
+    """
+    seen = judgments.filter(pc.greater_equal(judgments["relevance"], 0))
+    query_ids = pc.unique(seen["query_id"]).sort().to_pylist()
+    if not query_ids:
+        raise AuditError(
+            "No document was judged.",
+            where="the judgments",
+            found=f"{judgments.num_rows} rows, all with a grade below 0",
+            expected="grades from 0 on: below 0 stands for pooled and not judged",
+            todo="name the right judgments",
+        )
+    return query_ids
+
+
 def _by_query(judgments: pa.Table, query_ids: Sequence[str]) -> pa.Table:
     """The judgments of these queries, in their order."""
-    codes = _codes(judgments["query_id"], query_ids)
+    codes = codes_of(judgments["query_id"], query_ids)
     order = np.argsort(codes, kind="stable")
     return judgments.take(from_numpy(order[codes[order] >= 0]))
 
 
-def _spans(query_id: pa.ChunkedArray, query_ids: Sequence[str]) -> np.ndarray:
+def spans_of(query_id: pa.ChunkedArray, query_ids: Sequence[str]) -> np.ndarray:
     """int64[queries, 2]: from and up to which row a column ordered by query has each of them."""
     heads = np.flatnonzero(~repeats(query_id.cast(pa.string())))
-    codes = _codes(query_id.take(from_numpy(heads)), query_ids)
+    codes = codes_of(query_id.take(from_numpy(heads)), query_ids)
     spans = np.zeros((len(query_ids), 2), np.int64)
     stops = np.append(heads, len(query_id))[1:]
     spans[codes[codes >= 0]] = np.stack([heads, stops], axis=1)[codes >= 0]
@@ -304,12 +418,12 @@ def _gather(columns: Sequence[np.ndarray], spans: np.ndarray, dtype: type) -> np
     return np.concatenate([np.empty(0, dtype), *parts])
 
 
-def _codes(values: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
+def codes_of(values: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
     """int32[rows]: the position of each value in `names`; -1 where it is null."""
     if pa.types.is_dictionary(values.type):
         # Only the distinct strings are looked up; the rows follow by their codes.
         encoded = values.combine_chunks()
-        codes = _codes(encoded.dictionary, names)
+        codes = codes_of(encoded.dictionary, names)
         return np.where(encoded.is_null(), -1, codes[pc.fill_null(encoded.indices, 0)])
     found = pc.index_in(values.cast(pa.string()), value_set=pa.array(names, pa.string()))
     return pc.fill_null(found, -1).to_numpy(zero_copy_only=False)
@@ -363,128 +477,3 @@ def _find_holders(
         next_best = _lowest(at[others], ranked[others], n_pairs)
         found[kind] = Holders(known, holder, next_best)
     return found
-
-
-def _rankings(
-    runs: tuple[str, ...],
-    query_ids: tuple[str, ...],
-    *,
-    query: np.ndarray,
-    run: np.ndarray,
-    rank: np.ndarray,
-    score: np.ndarray,
-    pair: np.ndarray,
-) -> Rankings:
-    """Find the lists in rows that are ordered by query, run and rank."""
-    starts = np.flatnonzero(rank == 1)
-    return Rankings(
-        runs=runs,
-        query_ids=query_ids,
-        list_query=query[starts],
-        list_run=run[starts],
-        offsets=np.append(starts, len(rank)).astype(np.int64),
-        rank=rank,
-        score=score,
-        pair=pair,
-    )
-
-
-def write(
-    pairs: Pairs, rankings: Rankings, pairs_path: Path | str, rankings_path: Path | str
-) -> None:
-    """Write the two tables as Parquet; equal tables give equal bytes.
-
-    Columns of pairs: query_id, doc_id, relevance, best_rank, any_best_rank, returned_by, and for
-    each kind of contributor `<kind>_holder` and `<kind>_next_best`. Columns of rankings: run,
-    query_id, rank, score, pair.
-    """
-    columns = {
-        "query_id": _dictionary(pairs.query, pairs.query_ids),
-        "doc_id": pairs.doc_id,
-        "relevance": _nullable(pairs.relevance, UNJUDGED),
-        "best_rank": _nullable(pairs.best_rank, NEVER),
-        "any_best_rank": _nullable(pairs.any_best_rank, NEVER),
-        "returned_by": pa.array(pairs.returned_by),
-    }
-    for kind, holders in pairs.holders.items():
-        columns[f"{kind}_holder"] = _dictionary(holders.best, holders.names)
-        columns[f"{kind}_next_best"] = _nullable(holders.next_best, NEVER)
-    names = {kind: list(holders.names) for kind, holders in pairs.holders.items()}
-    write_table(pairs_path, _described(columns, queries=list(pairs.query_ids), contributors=names))
-
-    columns = {
-        "run": _dictionary(rankings.list_run[rankings.list_of], rankings.runs),
-        "query_id": _dictionary(rankings.list_query[rankings.list_of], rankings.query_ids),
-        "rank": pa.array(rankings.rank),
-        "score": pa.array(rankings.score),
-        "pair": pa.array(rankings.pair),
-    }
-    write_table(
-        rankings_path,
-        _described(columns, runs=list(rankings.runs), queries=list(rankings.query_ids)),
-    )
-
-
-def _nullable(values: np.ndarray, nothing: int) -> pa.Array:
-    return pa.array(values, mask=values == nothing)
-
-
-def _dictionary(codes: np.ndarray, names: Sequence[str]) -> pa.Array:
-    indices = pa.array(codes.astype(np.int32), mask=codes < 0)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
-
-
-def _described(columns: dict[str, pa.Array], **names: object) -> pa.Table:
-    """A table that keeps the names its codes point to, also those that no row has."""
-    table = pa.table(columns)
-    return table.replace_schema_metadata({"names": json.dumps(names, sort_keys=True)})
-
-
-def read(pairs_path: Path | str, rankings_path: Path | str) -> tuple[Pairs, Rankings]:
-    """Read the two tables that `write` wrote."""
-    return read_pairs(pairs_path), read_rankings(rankings_path)
-
-
-def read_pairs(path: Path | str) -> Pairs:
-    """Read the pairs table alone."""
-    table, names = _read(path)
-    return Pairs(
-        query_ids=tuple(names["queries"]),
-        query=_codes(table["query_id"], names["queries"]),
-        doc_id=table["doc_id"].combine_chunks(),
-        relevance=_filled(table["relevance"], UNJUDGED),
-        best_rank=_filled(table["best_rank"], NEVER),
-        any_best_rank=_filled(table["any_best_rank"], NEVER),
-        returned_by=table["returned_by"].to_numpy(),
-        holders={
-            kind: Holders(
-                names=tuple(contributors),
-                best=_codes(table[f"{kind}_holder"], contributors),
-                next_best=_filled(table[f"{kind}_next_best"], NEVER),
-            )
-            for kind, contributors in names["contributors"].items()
-        },
-    )
-
-
-def read_rankings(path: Path | str) -> Rankings:
-    """Read the rankings table alone."""
-    table, names = _read(path)
-    return _rankings(
-        tuple(names["runs"]),
-        tuple(names["queries"]),
-        query=_codes(table["query_id"], names["queries"]),
-        run=_codes(table["run"], names["runs"]),
-        rank=table["rank"].to_numpy(),
-        score=table["score"].to_numpy(),
-        pair=table["pair"].to_numpy(),
-    )
-
-
-def _read(path: Path | str) -> tuple[pa.Table, dict]:
-    table = pq.read_table(path)
-    return table, json.loads(table.schema.metadata[b"names"])
-
-
-def _filled(values: pa.ChunkedArray, nothing: int) -> np.ndarray:
-    return pc.fill_null(values, pa.scalar(nothing, values.type)).to_numpy()

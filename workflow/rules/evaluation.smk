@@ -46,6 +46,7 @@ rule evaluate_runs:
         nominal=SETTINGS["pool"].get("depth"),
         depths=DEPTHS,
         bounds_depth=SETTINGS["bounds"]["depth"],
+        by_score=SETTINGS["ranking"]["order"] == "score",
         code=code_of("evaluate_runs"),
     script:
         "../../scripts/evaluate_runs.py"

@@ -21,6 +21,7 @@ rule build_pairs:
         runtime=minutes,
     params:
         contributors=contributors(),
+        rows=SETTINGS["batches"]["rows"],
         code=code_of("build_pairs"),
     script:
         "../../scripts/build_pairs.py"

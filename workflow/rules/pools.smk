@@ -61,6 +61,7 @@ rule explain_judgments:
         pooled={run: row.pooled for run, row in RUNS.items()},
         sheet_says_pooled=AUDIT.sheet_says_pooled,
         ranking=SETTINGS["ranking"],
+        rows=SETTINGS["batches"]["rows"],
         code=code_of("explain_judgments"),
     script:
         "../../scripts/explain_judgments.py"

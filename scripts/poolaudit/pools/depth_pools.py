@@ -272,14 +272,17 @@ def coverage_by_band(
     def count(chosen: np.ndarray) -> np.ndarray:
         return np.bincount(cell[inside & chosen], minlength=len(rankings.runs) * len(bands))
 
-    returned = count(inside)
+    edges = np.array([0, *bands])
+    in_band = np.clip(rankings.length[:, None] - edges[:-1], 0, np.diff(edges))
+    returned = np.zeros((len(rankings.runs), len(bands)), np.int64)
+    np.add.at(returned, rankings.list_run, in_band)
     table = pd.DataFrame(
         {
             "run": np.repeat(np.array(rankings.runs, object), len(bands)),
             "pooled": np.repeat(_pooled(rankings.runs, contributors), len(bands)),
             "first_rank": np.tile([1, *(last + 1 for last in bands[:-1])], len(rankings.runs)),
             "last_rank": np.tile(bands, len(rankings.runs)),
-            "returned": returned,
+            "returned": returned.ravel(),
             "judged": count(judged),
             "judged_without": count(kept),
         }
@@ -313,7 +316,7 @@ def fully_judged_to(
             "run": np.array(rankings.runs, object)[rankings.list_run],
             "query_id": np.array(rankings.query_ids, object)[rankings.list_query],
             "pooled": _pooled(rankings.runs, contributors)[rankings.list_run],
-            "returned": rankings.lengths,
+            "returned": rankings.length,
             "judged_to": _leading(judged, rankings),
             "judged_to_without": _leading(kept, rankings),
         }
@@ -365,6 +368,8 @@ def _pooled(runs: Sequence[str], contributors: Sequence[Contributor]) -> np.ndar
 def _leading(chosen: np.ndarray, rankings: Rankings) -> np.ndarray:
     """int64[lists]: how many rows at the head of each list are chosen without a gap."""
     last = np.int64(len(chosen))
+    place = np.arange(1, last + 1) - rankings.offsets[rankings.list_of]
+    chosen = chosen & (rankings.rank == place)  # a document without a row is a gap too
     first_gap = np.append(np.where(chosen, last, np.arange(last)), last)
     starts, ends = rankings.offsets[:-1], rankings.offsets[1:]
     gap = np.minimum.reduceat(first_gap, starts) if len(starts) else starts

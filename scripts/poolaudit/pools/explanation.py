@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from poolaudit.errors import AuditError
-from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build
+from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build, join_pairs
 
 DEEPEST = 200
 RULES = ("docid_desc", "docid_asc", "file", "rank")
@@ -37,7 +37,13 @@ OUTSIDE = "outside"
 
 @dataclass(frozen=True)
 class _Rows:
-    """What each run returned under one tie rule, in the order of rank."""
+    """What each run returned under one tie rule.
+
+    Attributes:
+        run: int32[rows], index among the runs.
+        rank: int16[rows], at most `deepest`; ascending once all batches are joined.
+        pair: int32[rows].
+    """
 
     run: np.ndarray
     rank: np.ndarray
@@ -82,8 +88,8 @@ class _Pool:
 
 
 def explain(
-    judgments: pa.Table,
-    runs: Iterable[tuple[str, pa.Table]],
+    batches: Iterable[tuple[pa.Table, Sequence[pa.Table]]],
+    runs: Sequence[str],
     sheet: Mapping[str, bool] | None = None,
     settled: str = "docid_desc",
     deepest: int = DEEPEST,
@@ -98,9 +104,11 @@ def explain(
     pool of the fitting runs less ten times the number of pooled pairs that nobody judged.
 
     Args:
-        judgments: query_id, doc_id, relevance; one row a pair. A grade below zero says that the
-            pair was in the pool, and counts as judged here.
-        runs: name and table (query_id, doc_id, rank, score, given_rank, line) of each run.
+        batches: for each batch of queries, in their order, the judgments and the table of each run
+            (see `joining`). Judgments: query_id, doc_id, relevance; one row a pair. A grade below
+            zero says that the pair was in the pool, and counts as judged here. Runs: query_id,
+            doc_id, rank, score, given_rank, line.
+        runs: the names of the runs, in the order of their tables.
         sheet: what the run sheet says of each run's place in the pool; None if it says nothing.
         settled: the rule that the audit orders runs by. Where the judgments do not tell it apart
             from the best, the numbers below are those under this rule.
@@ -128,19 +136,15 @@ def explain(
     Raises:
         AuditError: no runs.
     """
-    tables = {name: _shorten(table, judgments, deepest) for name, table in sorted(runs)}
-    if not tables:
+    if not runs:
         raise AuditError(
             "Judgments cannot be explained without runs.",
             expected="the runs that may have made the pool",
             todo="add the runs to the run sheet",
         )
-    pairs, rankings = build(
-        judgments, [(Contributor(name, True), table) for name, table in tables.items()]
-    )
-    judged = pairs.relevance != UNJUDGED
-    orders = _orders(rankings, list(tables.values()), deepest)
-    tried = {rule: _try(rows, judged, len(rankings.runs), deepest) for rule, rows in orders.items()}
+    pairs, orders = _join([_first_documents(*batch, runs, deepest) for batch in batches])
+    runs, judged = sorted(runs), pairs.relevance != UNJUDGED
+    tried = {rule: _try(rows, judged, len(runs), deepest) for rule, rows in orders.items()}
     # Of equals the shallower depth and the rule named first.
     best = {rule: max(found, key=lambda pool: pool.worth) for rule, found in tried.items()}
     winner = max(orders, key=lambda rule: best[rule].worth)
@@ -164,11 +168,43 @@ def explain(
         "rules": [
             {"rule": rule, "best_depth": best[rule].depth, **agreements[rule]} for rule in orders
         ],
-        **_places(top[chosen], fits, judged, rankings.runs, sheet),
+        **_places(top[chosen], fits, judged, runs, sheet),
         **_agreement(pool, judged),
         "depths": [pool.numbers() for pool in tried[chosen]],
         "queries": _by_query(pairs, pool, judged),
     }
+
+
+def _first_documents(
+    judgments: pa.Table, tables: Sequence[pa.Table], runs: Sequence[str], deepest: int
+) -> tuple[Pairs, dict[str, _Rows]]:
+    """The pairs of a batch of queries, and the first documents of every run under each rule."""
+    short = {
+        run: _shorten(table, judgments, deepest) for run, table in zip(runs, tables, strict=True)
+    }
+    pairs, rankings = build(judgments, [(Contributor(run, False), short[run]) for run in runs])
+    return pairs, _orders(rankings, [short[run] for run in rankings.runs], deepest)
+
+
+def _join(parts: Sequence[tuple[Pairs, dict[str, _Rows]]]) -> tuple[Pairs, dict[str, _Rows]]:
+    """The same of all batches together; a rule that one of them cannot have is left out."""
+    pairs, orders = zip(*parts, strict=True)
+    first = np.cumsum([0, *map(len, pairs)], dtype=np.int32)
+    joined = {}
+    for rule in list(orders[0]):
+        if all(rule in of_batch for of_batch in orders):
+            of_rule = [of_batch.pop(rule) for of_batch in orders]
+            joined[rule] = _by_rank(
+                np.concatenate([rows.run for rows in of_rule]),
+                np.concatenate([rows.rank for rows in of_rule]),
+                np.concatenate([r.pair + start for r, start in zip(of_rule, first, strict=False)]),
+            )
+    return join_pairs(pairs), joined
+
+
+def _by_rank(run: np.ndarray, rank: np.ndarray, pair: np.ndarray) -> _Rows:
+    order = np.argsort(rank, kind="stable")
+    return _Rows(run[order], rank[order], pair[order])
 
 
 def _shorten(table: pa.Table, judgments: pa.Table, deepest: int) -> pa.Table:
@@ -227,11 +263,9 @@ def _ordered(
     rankings: Rankings, run: np.ndarray, keys: tuple[np.ndarray, ...], deepest: int
 ) -> _Rows:
     order = np.lexsort((*keys, rankings.list_of))
-    rank = rankings.rank
-    by_rank = np.argsort(rank, kind="stable")
-    by_rank = by_rank[: np.searchsorted(rank[by_rank], deepest, side="right")]
-    rows = order[by_rank]
-    return _Rows(run[rows], rank[by_rank], rankings.pair[rows])
+    first = np.flatnonzero(rankings.rank <= deepest)
+    rows = order[first]
+    return _Rows(run[rows], rankings.rank[first].astype(np.int16), rankings.pair[rows])
 
 
 def _try(rows: _Rows, judged: np.ndarray, n_runs: int, deepest: int) -> list[_Pool]:

@@ -65,6 +65,7 @@ def bounds(
     *,
     grades: np.ndarray | None = None,
     depth: int = DEPTH,
+    top_grade: int | None = None,
 ) -> Bounds:
     """Bound the scores of every run on every query.
 
@@ -75,15 +76,17 @@ def bounds(
         grades: int16[pairs], the judgment set; default: all the judgments.
         depth: how far down the audited runs documents count as judgeable for a measure without a
             cutoff; for one with a cutoff it is the cutoff.
+        top_grade: the highest grade that a judging can give; default: the highest given.
 
     Returns:
         The bounds. The score under `nonrelevant` lies between them, but for Bpref: see there.
     """
     measures = parse_measures(measures)
     grades = pairs.relevance if grades is None else grades
-    top = max(1, int(pairs.relevance.max(initial=0)))
+    if top_grade is None:
+        top_grade = max(1, int(pairs.relevance.max(initial=0)))
     depths = tuple(measure.cutoff or depth for measure in measures)
-    populations = {d: population(pairs, rankings, grades, d, top) for d in set(depths)}
+    populations = {d: population(pairs, rankings, grades, d, top_grade) for d in set(depths)}
     found = []
     for measure, at in zip(measures, depths, strict=True):
         lists = populations[at].graded.lists
@@ -104,6 +107,16 @@ def bounds(
         own_low=own_low,
         own_high=own_high,
     )
+
+
+def join_bounds(parts: Sequence[Bounds]) -> Bounds:
+    """The bounds of batches of queries as those of all."""
+    ends = {
+        end: np.concatenate([getattr(part, end) for part in parts], axis=2)
+        for end in ("low", "high", "own_low", "own_high")
+    }
+    query_ids = tuple(query for part in parts for query in part.query_ids)
+    return replace(parts[0], query_ids=query_ids, **ends)
 
 
 def has_rule(measure: Measure) -> bool:

@@ -7,7 +7,7 @@ orders of the tied documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -97,6 +97,17 @@ def tie_sensitivity(
         high=high,
         cutoffs=cutoffs,
         crossed=_crossed(rankings, with_previous, cutoffs),
+    )
+
+
+def join_ties(parts: Sequence[Ties]) -> Ties:
+    """The ties of batches of queries as those of all."""
+    return replace(
+        parts[0],
+        query_ids=tuple(query for part in parts for query in part.query_ids),
+        low=np.concatenate([part.low for part in parts], axis=2),
+        high=np.concatenate([part.high for part in parts], axis=2),
+        crossed=sum(part.crossed for part in parts),
     )
 
 

@@ -62,7 +62,7 @@ def _lists_by_query(rankings: Rankings) -> list[np.ndarray]:
 
 def _rbo_of_query(rankings: Rankings, lists: np.ndarray, p: float, depth: int) -> np.ndarray:
     """float64[lists, lists]: RBO_ext of every two lists of one query."""
-    length = np.minimum(rankings.lengths[lists], depth)
+    length = np.minimum(rankings.length[lists], depth)
     document, place = _places(rankings, lists, length)
     shorter = np.minimum(length[:, None], length)
     longer = np.maximum(length[:, None], length)

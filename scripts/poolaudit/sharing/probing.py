@@ -20,7 +20,7 @@ import pyarrow as pa
 from poolaudit.errors import AuditError
 from poolaudit.pairs import Contributor, Pairs, Rankings
 from poolaudit.removal.leave_out import CANNOT_SEE
-from poolaudit.scores.measure_names import levels_of
+from poolaudit.scores.measure_names import levels_of, parse_measure
 from poolaudit.scores.policies import POLICIES
 from poolaudit.sharing import figures, overlap, thinning
 from poolaudit.sharing import titlestat as ts
@@ -38,6 +38,12 @@ REFERENCE_SHARES = {
 # An outsider alone brought this share of the pool's relevant documents (sab05ror1: 6%), and so many
 # times what the others brought alone.
 OUTSIDER_SHARE, OUTSIDER_TIMES = 0.02, 3
+
+
+def looks_to(primary: str, depth: int, depths: Sequence[int]) -> int:
+    """How far down the rankings `probe` looks at documents that nobody judged."""
+    cutoff = parse_measure(primary).cutoff or figures.CUTOFF
+    return max(overlap.DEPTH, cutoff, depth, *depths)
 
 
 def probe(

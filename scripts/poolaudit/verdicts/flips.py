@@ -184,13 +184,14 @@ def of_runs(rankings: Rankings, runs: Sequence[str], cutoff: int | None) -> Rank
     chosen = np.isin(rankings.list_run, [rankings.runs.index(run) for run in runs])
     number = np.searchsorted(np.array(runs, str), np.array(rankings.runs))
     rows = np.flatnonzero(chosen[rankings.list_of] & (rankings.rank <= (cutoff or UNCUT)))
-    lengths = np.minimum(rankings.lengths[chosen], cutoff or UNCUT)
+    held = np.bincount(rankings.list_of[rows], minlength=len(chosen))[chosen]
     return Rankings(
         runs=tuple(runs),
         query_ids=rankings.query_ids,
         list_query=rankings.list_query[chosen],
         list_run=number[rankings.list_run[chosen]],
-        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        length=np.minimum(rankings.length[chosen], cutoff or UNCUT),
+        offsets=np.append(0, np.cumsum(held)),
         rank=rankings.rank[rows],
         score=rankings.score[rows],
         pair=rankings.pair[rows],
