@@ -29,7 +29,7 @@ from poolaudit.scores.gain_bounds import gain_bounds
 from poolaudit.scores.judgeable import Judgeable, population
 from poolaudit.scores.lists import JudgedLists
 from poolaudit.scores.measure_names import Measure, parse_measures
-from poolaudit.scores.measures import UNCUT, Graded, View, compute, running
+from poolaudit.scores.measures import UNCUT, Graded, View, compute, running, running_in_lists
 from poolaudit.scores.policies import restricted_depth
 
 DEPTH = 100
@@ -165,19 +165,18 @@ def _average_precision(judgeable: Judgeable, measure: Measure) -> tuple[np.ndarr
 
     within = (view.graded.grade >= measure.rel) & (lists.rank <= (measure.cutoff or UNCUT))
     above = lists.above(running(within), judgeable.row, of)
-    weight = running(np.where(within, 1 / lists.rank, 0))
-    below = weight[lists.offsets[of + 1]] - weight[judgeable.row]
-    alone = (1 + above) / judgeable.rank + below
+    # The row itself is not relevant yet: what is not above it is below it.
+    weight, of_list = running_in_lists(np.where(within, 1 / lists.rank, 0), lists.offsets)
+    alone = (1 + above) / judgeable.rank + of_list[of] - weight[judgeable.row]
 
-    from_top = running(alone + (judgeable.place - 1) / judgeable.rank)
-    best = total[of] + from_top[1:] - from_top[offsets[of]]
+    from_top, _ = running_in_lists(alone + (judgeable.place - 1) / judgeable.rank, offsets)
     high = now.copy()
-    np.maximum.at(high, of, best / (relevant[of] + judgeable.place))
+    np.maximum.at(high, of, (total[of] + from_top) / (relevant[of] + judgeable.place))
 
-    own = running(1 / judgeable.rank)
-    alone += own[offsets[of + 1]] - own[1:]
-    from_end = running(alone)
-    worst = total[of] + from_end[offsets[of + 1]] - from_end[:-1]
+    own, of_list = running_in_lists(1 / judgeable.rank, offsets)
+    alone += of_list[of] - own
+    down_to, of_list = running_in_lists(alone, offsets)
+    worst = total[of] + of_list[of] - down_to + alone
     chosen = judgeable.count[of] - judgeable.place + 1
     low = np.minimum(now, ratio(total, relevant + judgeable.outside))
     np.minimum.at(low, of, worst / (relevant[of] + chosen + judgeable.outside[of]))

@@ -19,6 +19,7 @@ from poolaudit.scores.lists import JudgedLists
 from poolaudit.scores.measure_names import Measure
 
 UNCUT = np.iinfo(np.int64).max
+LISTS_AT_ONCE = 1000
 
 
 class Graded:
@@ -226,6 +227,30 @@ def running(values: np.ndarray) -> np.ndarray:
     total = np.zeros(len(values) + 1, np.float64 if values.dtype.kind == "f" else np.int64)
     np.cumsum(values, out=total[1:])
     return total
+
+
+def running_in_lists(values: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """float64[n]: the sum over a list down to each place, and float64[lists]: over all of it.
+
+    Unlike differences of one running sum over all lists, these do not depend on other lists in the
+    last bits.
+
+    Args:
+        values: [n], list after list.
+        offsets: int64[lists + 1]: the values of list i are offsets[i] up to offsets[i + 1].
+    """
+    sums, totals = np.empty(len(values)), np.zeros(len(offsets) - 1)
+    lengths = np.diff(offsets)
+    for start in range(0, len(lengths), LISTS_AT_ONCE):
+        lists = slice(start, start + LISTS_AT_ONCE)
+        inside = np.arange(lengths[lists].max(initial=0)) < lengths[lists, None]
+        rows = slice(offsets[start], offsets[start] + lengths[lists].sum())
+        table = np.zeros(inside.shape)
+        table[inside] = values[rows]
+        table = np.cumsum(table, axis=1)
+        sums[rows] = table[inside]
+        totals[lists] = table[:, -1] if table.shape[1] else 0
+    return sums, totals
 
 
 _FUNCTIONS: dict[str, Callable[[View, Measure, Depth], np.ndarray]] = {
