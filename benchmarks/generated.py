@@ -3,7 +3,8 @@
     PYTHONPATH=scripts python benchmarks/generated.py FOLDER --runs 500 --queries 50
 
 Runs come in groups of ten. Each document has a worth, which a run sees through noise of its group
-and of its own; the pool of depth 100 of all runs is judged. The same size gives the same files.
+and of its own. The pool of all runs is judged, to depth 100 unless said. The same size gives the
+same files.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
-JUDGED_TO = 100
 
-
-def generate(folder: Path, n_runs: int, n_queries: int, length: int = 1000, seed: int = 1) -> None:
-    """Write runs/*.gz, qrels.txt, runs.tsv and collection.yaml into the folder."""
+def generate(
+    folder: Path,
+    n_runs: int,
+    n_queries: int,
+    length: int = 1000,
+    judged_to: int = 100,
+    seed: int = 1,
+) -> None:
+    """Write runs/*.gz, qrels.txt and runs.tsv into the folder."""
     rng = np.random.default_rng(seed)
     n_docs, n_groups = 6 * length, max(2, n_runs // 10)
     doc = np.empty((n_runs, n_queries, length), np.int32)
@@ -34,7 +40,7 @@ def generate(folder: Path, n_runs: int, n_queries: int, length: int = 1000, seed
             top = np.argpartition(-seen, length)[:length]
             top = top[np.argsort(-seen[top])]
             doc[run, query], score[run, query] = top, seen[top]
-            pool[top[:JUDGED_TO]] = True
+            pool[top[:judged_to]] = True
         useful = worth + rng.standard_normal(n_docs, np.float32)
         docs = np.flatnonzero(pool)
         judged.append((query, docs, useful[docs] > np.sort(useful)[-100]))
@@ -86,8 +92,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--queries", type=int, default=50)
     parser.add_argument("--length", type=int, default=1000)
+    parser.add_argument("--judged-to", type=int, default=100)
     chosen = parser.parse_args()
-    generate(chosen.folder, chosen.runs, chosen.queries, chosen.length)
+    generate(chosen.folder, chosen.runs, chosen.queries, chosen.length, chosen.judged_to)
 
 
 if __name__ == "__main__":
