@@ -1,6 +1,7 @@
 """Decide which numbers and which orders are ok, need a caveat or are unsafe."""
 
 import pandas as pd
+import pyarrow.compute as pc
 
 from job import job
 from poolaudit import pairs, stored
@@ -18,7 +19,10 @@ with job(snakemake) as log:
     all_pairs, rankings = stored.read(
         made.pairs, made.rankings, to=parse_measure(params.primary["measure"]).cutoff
     )
-    scores = zip(map(pd.read_parquet, made.evaluations), params.policies, strict=True)
+    on_all = [
+        pd.read_parquet(path, filters=pc.field("depth").is_null()) for path in made.evaluations
+    ]
+    scores = zip(on_all, params.policies, strict=True)
     evidence = Evidence(
         evaluations=[read_evaluation(*each) for each in scores],
         policy=params.primary["policy"],

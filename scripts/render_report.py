@@ -8,7 +8,7 @@ from poolaudit.report.summary import summarise
 
 with job(snakemake) as log:
     params, output = snakemake.params, snakemake.output
-    made = artifacts.read(dict(snakemake.input.items()))
+    made = artifacts.read(dict(snakemake.input.items()), params.settings["primary"])
     subject = Subject(params.collection, params.title, params.settings, params.contributors, made)
     audit = summarise(subject)
     drawings = charts.charts(audit)

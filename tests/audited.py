@@ -252,7 +252,12 @@ def _pools(
         "contributions": contributions(pairs, rankings, contributors, depths, levels),
         "growth": pd.concat(growth),
         "removal": removal,
-        "removal_queries": by_query,
+        "removal_queries": by_query[
+            (by_query["kind"] == "run")
+            & by_query["depth"].isna()
+            & (by_query["measure"] == primary[0])
+            & (by_query["policy"] == primary[1])
+        ],
     }
 
 

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poolaudit.files import read_json, sha256
+from poolaudit.scores.measure_names import parse_measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The report counts grades; the rest of this table is large.
-_COLUMNS = {"pairs": ["query_id", "relevance"]}
+# What the report takes of the tables that grow with every document.
+_COLUMNS = {
+    "pairs": ["query_id", "relevance"],
+    "removal_queries": ["query_id", "run", "change"],
+}
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Artifacts:
     Attributes:
         source: judgments.json. topics: query_id, text, judged.
         notes: runs/<run>.json, by run. answered: notes on the queries of each run.
-        pairs: query_id and relevance of every pair; NaN where unjudged.
+        pairs: query_id and relevance of every judged pair.
         evaluations: evaluation/<policy>.parquet, by policy.
         coverage, bounds: the tables of these names.
         bands, judged_to: coverage-bands.parquet and judged-to.parquet.
@@ -32,7 +36,9 @@ class Artifacts:
         read_first, read_first_documents: tail/read-first.json and tail/read-first.parquet.
         contributions, growth: pools.parquet and pools/growth.parquet; None without pooled runs, and
             so for all that follow.
-        removal, removal_queries, routes: the tables of these names.
+        removal, routes: the tables of these names.
+        removal_queries: query_id, run and change of the primary measure and policy where that run
+            alone was left out of all the judgments.
         strata: tail/strata.parquet, what the judging sheet was drawn from.
         estimate, by_run, calibration, losses: the tables of tail/; the last two None without pooled
             runs.
@@ -83,20 +89,35 @@ class Artifacts:
     digests: Mapping[str, str] = field(default_factory=dict)
 
 
-def read(paths: Mapping[str, str | Sequence[str]]) -> Artifacts:
-    """Read the files under the names of `Artifacts`; several files become a mapping by stem."""
+def read(paths: Mapping[str, str | Sequence[str]], primary: Mapping[str, str]) -> Artifacts:
+    """Read the files under the names of `Artifacts`; several files become a mapping by stem.
+
+    Args:
+        paths: the files.
+        primary: the measure and the policy that come first in the audit.
+    """
+    import pyarrow.compute as pc
+
+    depth, kind = pc.field("depth"), pc.field("kind")
+    rows = {
+        "pairs": pc.field("relevance").is_valid(),
+        "removal_queries": (kind == "run")
+        & depth.is_null()
+        & (pc.field("measure") == parse_measure(primary["measure"]).name)
+        & (pc.field("policy") == primary["policy"]),
+    }
     single = {key: path for key, path in paths.items() if isinstance(path, str)}
     several = {key: each for key, each in paths.items() if key not in single}
     return Artifacts(
-        **{key: _read(key, path) for key, path in single.items()},
-        **{key: {Path(p).stem: _read(key, p) for p in each} for key, each in several.items()},
+        **{key: _read(path, _COLUMNS.get(key), rows.get(key)) for key, path in single.items()},
+        **{key: {Path(p).stem: _read(p) for p in each} for key, each in several.items()},
         digests={key: sha256(path) for key, path in single.items()},
     )
 
 
-def _read(key: str, path: str) -> Any:
+def _read(path: str, columns: list[str] | None = None, rows: Any = None) -> Any:
     if path.endswith(".json"):
         return read_json(path)
     import pandas as pd
 
-    return pd.read_parquet(path, columns=_COLUMNS.get(key))
+    return pd.read_parquet(path, columns=columns, filters=rows)

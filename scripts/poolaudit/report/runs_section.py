@@ -259,13 +259,7 @@ def _largest_loss_by_query(subject: Subject) -> dict[str, dict[str, Any]]:
     if subject.made.removal_queries is None:
         return {}
     table = subject.made.removal_queries
-    table = table[
-        (table["kind"] == "run")
-        & table["depth"].isna()
-        & (table["measure"] == subject.primary.name)
-        & (table["policy"] == subject.policy)
-        & table["change"].notna()
-    ]
+    table = table[table["change"].notna()]
     largest = table.loc[table.groupby("query_id")["change"].idxmax()]
     return {
         row.query_id: {"run": row.run, "change": float(row.change)}

@@ -99,16 +99,15 @@ def read_evaluation(table: pd.DataFrame, policy: str) -> Evaluation:
             effective_depth. Only the rows whose depth is null are read.
         policy: the policy of the table.
     """
+    import pandas as pd
+
     table = table[table["depth"].isna()]
-    axes = {
-        "measure": tuple(table["measure"].astype(str).unique()),
-        "run": tuple(sorted(table["run"].astype(str).unique())),
-        "query_id": tuple(sorted(table["query_id"].astype(str).unique())),
+    found = {
+        name: pd.factorize(table[name], sort=name != "measure")
+        for name in ("measure", "run", "query_id")
     }
-    at = tuple(
-        table[name].astype(str).map({label: i for i, label in enumerate(labels)}).to_numpy(int)
-        for name, labels in axes.items()
-    )
+    at = tuple(codes for codes, _ in found.values())
+    axes = {name: tuple(labels.astype(str)) for name, (_, labels) in found.items()}
     shape = tuple(len(labels) for labels in axes.values())
     values, depths = np.full(shape, np.nan), None
     values[at] = table["value"]
