@@ -9,6 +9,7 @@ from pathlib import Path
 from poolaudit import provenance
 from poolaudit.errors import AuditError
 from poolaudit.files import write_json
+from poolaudit.joblogs import BEGINS, ENDS, LESS_MEMORY
 
 
 @contextmanager
@@ -31,12 +32,16 @@ def job(snakemake) -> Iterator[logging.Logger]:
     logging.getLogger("py.warnings").addHandler(file)
     try:
         # The many jobs of one rule say what they found, and not that they begin.
-        log.log(logging.INFO if snakemake.rule == _script() else logging.DEBUG, "begins")
+        log.log(logging.INFO if snakemake.rule == _script() else logging.DEBUG, BEGINS)
         inputs = provenance.read_digests(snakemake.input)
         yield log
         _leave_trace(snakemake, inputs)
+        log.debug(ENDS)
     except AuditError as error:
         log.error("%s", error)
+        sys.exit(1)
+    except MemoryError as error:
+        log.error("%s", _too_little_memory(snakemake, error))
         sys.exit(1)
     except Exception:
         log.exception("a fault of the program, not of your files")
@@ -46,6 +51,16 @@ def job(snakemake) -> Iterator[logging.Logger]:
 def _script() -> str:
     """The script's name: that of its rule, and of all rules of batches that share it."""
     return Path(sys.modules["__main__"].__file__).stem
+
+
+def _too_little_memory(snakemake, error: MemoryError) -> AuditError:
+    return AuditError(
+        "There is not enough memory.",
+        where=f"the job {_script()}",
+        found=str(error) or "no more could be had",
+        expected=f"about {snakemake.resources.mem_mb:,} MB for what it reads",
+        todo=LESS_MEMORY,
+    )
 
 
 def _leave_trace(snakemake, inputs: dict[str, str]) -> None:

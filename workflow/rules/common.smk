@@ -11,7 +11,7 @@ from snakemake.logging import logger
 SCRIPTS = Path(workflow.basedir).resolve().parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-from poolaudit import files, provenance
+from poolaudit import files, joblogs, provenance
 from poolaudit.archive import contents
 from poolaudit.batches import batches
 from poolaudit.config import (
@@ -56,6 +56,19 @@ wildcard_constraints:
 def code_of(script):
     """Digest of a script, the library modules that it imports and the packages these use."""
     return provenance.code_of(SCRIPTS / f"{script}.py")["digest"]
+
+
+def name_killed_jobs():
+    """Jobs that were killed had no time for a word, so it is said here."""
+    logs = f"results/{AUDIT.name}/logs"
+    for job in joblogs.killed(logs) if Path(logs).is_dir() else ():
+        found = AuditError(
+            "A job was ended from outside before it was done.",
+            where=job,
+            found="no word in its log: killed by somebody, or by a system without memory left",
+            todo=f"run the same command again; if memory ran out, {joblogs.LESS_MEMORY}",
+        )
+        logger.error(str(found))
 
 
 def memory(least, per_mb):
