@@ -71,14 +71,20 @@ def name_killed_jobs():
         logger.error(str(found))
 
 
-def memory(least, per_mb):
+def memory(least, per_mb, of_batch=None, kept=2):
     """MB of memory that a job asks for: a floor, and so much for each MB that it reads.
 
-    Both were measured (docs/scale.md) and are asked for with a half more; each retry doubles it.
+    A job that reads batch after batch of queries reaches `of_batch` with ten million rows, and of
+    the rest keeps so many MB for each MB (more than 2 only where judgments are many). All was
+    measured (docs/scale.md) and is asked for with a half more; each retry doubles it.
     """
 
     def of_job(wildcards, input, attempt):
-        return round(1.5 * (least + per_mb * input.size_mb) * 2 ** (attempt - 1))
+        need = per_mb * input.size_mb
+        if of_batch:
+            of_rows = of_batch * SETTINGS["batches"]["rows"] / 10_000_000
+            need = min(need, of_rows + kept * input.size_mb)
+        return round(1.5 * (least + need) * 2 ** (attempt - 1))
 
     return of_job
 

@@ -35,7 +35,7 @@ rule evaluate_runs:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(250, 25),
+        mem_mb=memory(250, 15, of_batch=2400, kept=1),
         runtime=minutes,
     params:
         contributors=contributors(),

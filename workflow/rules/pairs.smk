@@ -17,7 +17,7 @@ rule build_pairs:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(250, 10),
+        mem_mb=memory(250, 10, of_batch=2000, kept=0),
         runtime=minutes,
     params:
         contributors=contributors(),

@@ -28,7 +28,7 @@ rule build_pools:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(200, 15),
+        mem_mb=memory(200, 15, of_batch=900),
         runtime=minutes,
     params:
         sha256=[digest_of(path) for path in routes_file()],
@@ -55,7 +55,7 @@ rule explain_judgments:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(250, 8),
+        mem_mb=memory(250, 8, of_batch=1500, kept=1),
         runtime=minutes,
     params:
         pooled={run: row.pooled for run, row in RUNS.items()},

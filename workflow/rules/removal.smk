@@ -26,7 +26,7 @@ rule estimate_removal:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(250, 25),
+        mem_mb=memory(250, 25, of_batch=1000),
         runtime=minutes,
     params:
         sha256=[digest_of(path) for path in routes_file()],

@@ -27,7 +27,7 @@ rule probe_sharing:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(250, 18),
+        mem_mb=memory(250, 18, of_batch=1000),
         runtime=minutes,
     params:
         sha256=[digest_of(path) for path in documents_file()],

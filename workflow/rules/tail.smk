@@ -28,7 +28,7 @@ rule draw_sample:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(200, 30),
+        mem_mb=memory(200, 30, of_batch=400),
         runtime=minutes,
     params:
         sha256=[digest_of(path) for path in documents_file()],
@@ -59,7 +59,7 @@ rule estimate_tail:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(300, 20),
+        mem_mb=memory(300, 20, of_batch=1000),
         runtime=minutes,
     params:
         sha256=[digest_of(path) for path in truth_file() + filled_in_sheet()],
@@ -86,7 +86,7 @@ rule calibrate_tail:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(250, 10),
+        mem_mb=memory(250, 10, of_batch=1000),
         runtime=minutes,
     params:
         settings=tail_settings(),

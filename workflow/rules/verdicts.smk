@@ -30,7 +30,7 @@ rule decide_verdicts:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(250, 15),
+        mem_mb=memory(250, 15, of_batch=1000),
         runtime=minutes,
     params:
         contributors=contributors(),
@@ -94,7 +94,7 @@ rule read_first:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(250, 15),
+        mem_mb=memory(250, 15, of_batch=1000),
         runtime=minutes,
     params:
         sha256=[digest_of(path) for path in documents_file()],
