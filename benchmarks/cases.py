@@ -181,6 +181,7 @@ def pools_with_trectools(collection: Collection) -> Callable:
 
 def audit_with_poolaudit(collection: Collection) -> Callable:
     """All that plain_pytrec_eval.py computes, and the ranks of nobody."""
+    from poolaudit.pairs import near
     from poolaudit.removal.leave_out import leave_out_uniques
     from poolaudit.scores.lists import judged_lists
     from poolaudit.scores.policies import evaluate_policies
@@ -188,7 +189,7 @@ def audit_with_poolaudit(collection: Collection) -> Callable:
     tables = tables_of(collection)
 
     def work() -> None:
-        pairs, rankings = tables()
+        pairs, rankings = near(*tables(), to=0)
         lists = judged_lists(pairs, rankings)
         for depth in (*DEPTHS, None):
             evaluate_policies(lists, pairs.grades(depth), MEASURES, POLICIES)
