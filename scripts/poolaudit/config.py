@@ -76,7 +76,19 @@ def find(path: Path | str) -> Path:
     """Look a relative path up in the working folder, then in the project's folder."""
     path = Path(path)
     in_project = PROJECT / path
-    return in_project if not path.exists() and in_project.exists() else path
+    return in_project if not _exists(path) and _exists(in_project) else path
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is a file or folder; a name that is too long to be one has none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _is_file(path: Path) -> bool:
+    return _exists(path) and path.is_file()
 
 
 def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
@@ -92,10 +104,10 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
     file = _collection_file(name)
     settings = read_settings(file, SCHEMAS / "collection.schema.yaml")
     _complete(settings, file)
-    if not find(settings["runs"]).is_file():
+    if not _is_file(find(settings["runs"])):
         raise _missing(file, "runs", settings["runs"])
     rows, says_pooled = read_sheet(find(settings["runs"]), _runs_root(settings))
-    missing = [row for row in rows if not _is_made(row.path, made) and not row.path.is_file()]
+    missing = [row for row in rows if not _is_made(row.path, made) and not _is_file(row.path)]
     if missing:
         raise AuditError(
             f"{len(missing)} of {len(rows)} run files are missing.",
@@ -114,7 +126,7 @@ def _collection_file(name: str) -> Path:
     if Path(name).suffix in {".yaml", ".yml"}:
         file = Path(name)
         shipped = find(COLLECTIONS / f"{file.stem}.yaml")
-        if shipped.exists() and file.exists() and not shipped.samefile(file):
+        if _exists(shipped) and _exists(file) and not shipped.samefile(file):
             raise AuditError(
                 f"Two collections are called {file.stem}, and would share results/{file.stem}.",
                 where=str(file),
@@ -124,7 +136,7 @@ def _collection_file(name: str) -> Path:
             )
     else:
         file = find(COLLECTIONS / f"{name}.yaml")
-    if not file.is_file():
+    if not _is_file(file):
         known = sorted({p.stem for p in find(COLLECTIONS).glob("*.yaml")} - {"template"})
         raise AuditError(
             f"There is no collection {name}.",
@@ -229,6 +241,11 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key that is no text or number", key.start_mark
+                )
         keys = Counter(self.construct_object(key, deep=True) for key, _ in node.value)
         for key, count in keys.items():
             if count > 1:
@@ -251,7 +268,8 @@ def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[tuple[Hashable, ...], i
             found="lists or keys within each other without end",
             expected="keys and values, as in config/collections/template.yaml",
         ) from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, OverflowError, yaml.YAMLError) as error:
+        # ValueError: bytes that are no UTF-8, a date that is none, a number of 5,000 digits.
         raise AuditError(
             f"{file} cannot be read as YAML.", where=str(file), found=str(error), expected="YAML"
         ) from None
@@ -377,7 +395,7 @@ def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[s
                 expected="a path without { and }, which Snakemake takes for wildcards",
                 todo="rename the file",
             )
-        if path and not _is_made(Path(path), made) and not find(path).is_file():
+        if path and not _is_made(Path(path), made) and not _is_file(find(path)):
             raise _missing(file, f"{section}.{key}", path)
 
 
@@ -389,7 +407,7 @@ def _missing(file: Path, key: str, path: str) -> AuditError:
         where=f"{file}, key {key}",
         found=f"no file {path} in the folder that Snakemake works in, nor in the project's folder",
         expected="a readable file",
-        todo=f"write {beside}, which is there" if beside.is_file() else "correct the path",
+        todo=f"write {beside}, which is there" if _is_file(beside) else "correct the path",
     )
 
 
