@@ -122,7 +122,11 @@ def test_a_mistake_in_the_settings_names_its_place_and_the_way_out(folder, text,
     ("text", "answer"),
     [
         ("pool: {depths: &a [1], depth: *a}\n", "the alias *a; write the value itself"),
-        ("title: !!python/object/apply:os.getcwd []\n", "could not determine a constructor"),
+        ("title: !!python/object/apply:os.getcwd []\n", "the tag tag:yaml.org,2002:python/object"),
+        ("title: !!int ''\n", "the tag tag:yaml.org,2002:int; write the value itself"),
+        ("? [a]\n: b\n", "a key that is no text or number"),
+        ("2001-13-45: x\n", "month must be in 1..12"),
+        ("title: " + "9" * 5000 + "\n", "4300 digits"),
         ("title: " + "[" * 5000 + "\n", "without end"),
         ("title: \x00\n", "special characters are not allowed"),
     ],
@@ -152,6 +156,19 @@ def test_a_path_with_braces_is_refused(folder):
     (folder / "{key}.qrels").write_text("q1 0 a 1\n")
     (folder / "mine.yaml").write_text(SETTINGS.replace("key.qrels", "'{key}.qrels'"))
     assert "judgments.file has braces" in complaint()
+
+
+def test_a_name_that_is_too_long_for_a_file_is_a_missing_file(folder):
+    (folder / "mine.yaml").write_text(SETTINGS.replace("key.qrels", "x" * 5000))
+    assert "The file of judgments.file is missing." in complaint()
+    (folder / "mine.yaml").write_text(SETTINGS)
+    (folder / "sheet.tsv").write_text(SHEET.replace("dense.run", "x" * 5000))
+    assert "1 of 2 run files are missing." in complaint()
+
+
+def test_what_a_terminal_would_act_on_is_written_as_an_escape(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + 'baseline: "\\e[2J\\x9b5m"\n')
+    assert r"found:    \x1b[2J\x9b5m" in complaint()
 
 
 def test_a_missing_sheet(folder):

@@ -228,15 +228,20 @@ def _explain(error: jsonschema.ValidationError, lines: Mapping[tuple[Hashable, .
 class _Loader(yaml.SafeLoader):
     """A safe loader that refuses a key given twice, of which plain YAML keeps the last silently.
 
-    It refuses aliases too: settings need none, and a few lines of them can stand for more text than
-    there is memory.
+    It refuses aliases and tags too: settings need none. A few lines of aliases can stand for more
+    text than there is memory, and a tag can ask for a value that the text is none of.
     """
 
     def compose_node(self, parent: yaml.Node, index: int) -> yaml.Node:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
+        event = self.peek_event()
+        found = ""
+        if isinstance(event, yaml.AliasEvent):
+            found = f"the alias *{event.anchor}"
+        elif event.tag is not None:
+            found = f"the tag {event.tag}"
+        if found:
             raise yaml.composer.ComposerError(
-                None, None, f"the alias *{event.anchor}; write the value itself", event.start_mark
+                None, None, f"{found}; write the value itself", event.start_mark
             )
         return super().compose_node(parent, index)
 

@@ -198,7 +198,7 @@ def _folders(names: list[str]) -> set[str]:
 
 def _is_file(entry: zipfile.ZipInfo) -> bool:
     kind = stat.S_IFMT(entry.external_attr >> 16)
-    return kind in (0, stat.S_IFREG) and not entry.is_dir()
+    return kind in (0, stat.S_IFREG) and not entry.filename.endswith("/")
 
 
 def _is_inside(name: str) -> bool:
