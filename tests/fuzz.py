@@ -380,7 +380,7 @@ judgments:
   topics: key.qrels
   negatives: unjudged
   official: [nDCG@10]
-  grades: {0: no, 1: yes}
+  grades: {0: none, 1: some}
 runs: sheet.tsv
 runs_root: .
 measures: [nDCG@10, NCG@1000, AP(rel=2), RR(rel=2), "RBP(p=0.5,rel=2)", Bpref(rel=2)]

@@ -6,6 +6,8 @@ looked up in the folder that Snakemake works in and then in the project's own fo
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
@@ -16,7 +18,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from poolaudit.errors import AuditError, nearest
+from poolaudit.errors import AuditError, nearest, shorten
 from poolaudit.scores.measure_names import parse_measure
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -27,6 +29,8 @@ RESERVED = frozenset({"campaign"})
 DOCUMENT_STORE = "ir_datasets"
 SHEET_COLUMNS = ("run", "path", "group", "family", "type", "pooled", "subtask", "format")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@~-]{0,99}")
+_SCRIPT_END = re.compile(r"</script|<script|<!--", re.IGNORECASE)
+_GRADE = re.compile(r"-?[0-9]{1,5}")
 NAME_RULE = "a letter or digit, then up to 99 letters, digits or . _ + = @ ~ -"
 
 
@@ -108,12 +112,16 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
         raise _missing(file, "runs", settings["runs"])
     rows, says_pooled = read_sheet(find(settings["runs"]), _runs_root(settings))
     missing = [row for row in rows if not _is_made(row.path, made) and not _is_file(row.path)]
+    root = (
+        f"runs_root, {settings['runs_root']}" if "runs_root" in settings else "the sheet's folder"
+    )
     if missing:
         raise AuditError(
             f"{len(missing)} of {len(rows)} run files are missing.",
             where=str(find(settings["runs"])),
-            found=_listed(f"no file {row.path} (run {row.run})" for row in missing),
-            expected="a readable file for each row of the sheet",
+            found=_listed(f"{_absence(row.path)} (run {row.run})" for row in missing),
+            expected=f"a readable file for each row of the sheet; paths start at {root}, and "
+            f"that at the folder that Snakemake works in, {Path.cwd()}",
             todo="correct the paths in the sheet, or runs_root in " + str(file),
         )
     _check_sheets_are_copies(settings, file)
@@ -173,16 +181,61 @@ def check_settings(
     schema = yaml.safe_load(schema_file.read_text(encoding="utf-8"))
     _fill_defaults(settings, schema)
     errors = sorted(
-        jsonschema.Draft202012Validator(schema).iter_errors(settings),
+        _validator()(schema).iter_errors(settings),
         key=lambda error: [str(part) for part in error.absolute_path],
     )
-    if errors:
+    mistakes = [_explain(error, lines or {}) for error in errors]
+    mistakes += [
+        f"{'.'.join(map(str, path))}{_line(path, lines or {})}: {problem}"
+        for path, text in _texts(settings)
+        if (problem := _markup(text))
+    ]
+    if mistakes:
         raise AuditError(
-            f"{where} has {len(errors)} mistake{'s' if len(errors) > 1 else ''}.",
+            f"{where} has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}.",
             where=where,
-            found=_listed(_explain(error, lines or {}) for error in errors),
+            found=_listed(mistakes),
             todo="config/README.md explains every key",
         )
+
+
+def _validator() -> type:
+    """JSON Schema, but a whole number is written as one (not 5.0 or 1e300), and numbers end."""
+    base = jsonschema.Draft202012Validator
+    kinds = base.TYPE_CHECKER.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, value: (
+                isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and math.isfinite(value)
+            ),
+        }
+    )
+    return jsonschema.validators.extend(base, type_checker=kinds)
+
+
+def _texts(value: Any, path: tuple = ()) -> Iterable[tuple[tuple, str]]:
+    """Every text in settings, with its place; keys are texts too."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*path, key), str(key)
+            yield from _texts(inner, (*path, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _texts(inner, (*path, i))
+
+
+def _markup(text: str) -> str:
+    """What is wrong with a text that ends a script; "" where nothing is.
+
+    The project's own pages escape what they show. `snakemake --report` writes settings and run
+    sheets into a script as they are.
+    """
+    found = _SCRIPT_END.search(text)
+    return f"it holds {found[0]!r}, which would end a script of Snakemake's report" if found else ""
 
 
 def _fill_defaults(value: Any, schema: Mapping[str, Any]) -> None:
@@ -196,12 +249,17 @@ def _fill_defaults(value: Any, schema: Mapping[str, Any]) -> None:
             _fill_defaults(value[key], subschema)
 
 
+def _line(path: tuple, lines: Mapping[tuple[Hashable, ...], int]) -> str:
+    """The line of the innermost key on the way to a value that has one."""
+    return next(
+        (f" (line {lines[path[:n]]})" for n in range(len(path), 0, -1) if path[:n] in lines), ""
+    )
+
+
 def _explain(error: jsonschema.ValidationError, lines: Mapping[tuple[Hashable, ...], int]) -> str:
     path = tuple(error.absolute_path)
     key = ".".join(map(str, path)) or "the file"
-    line = next(
-        (f" (line {lines[path[:n]]})" for n in range(len(path), 0, -1) if path[:n] in lines), ""
-    )
+    line = _line(path, lines)
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         unknown = [name for name in error.instance if name not in known]
@@ -310,6 +368,18 @@ def _complete(settings: dict[str, Any], file: Path) -> None:
             expected="each measure once; MAP and AP, for example, are one measure",
             todo="leave the others out",
         )
+    meanings = settings["judgments"]["grades"]
+    by_text = {str(grade): meaning for grade, meaning in meanings.items()}
+    wrong = [grade for grade in by_text if not _GRADE.fullmatch(grade)]
+    if wrong or len(by_text) < len(meanings):
+        raise AuditError(
+            "The meanings of the grades have a key that is no grade, or a grade twice.",
+            where=f"{file}, key judgments.grades",
+            found=", ".join(map(repr, meanings)),
+            expected="whole numbers, such as 0: not relevant",
+            todo="write each grade once, as it stands in the judgments",
+        )
+    settings["judgments"]["grades"] = by_text
     primary = settings["primary"]
     primary["measure"] = _measure(
         primary.get("measure", settings["measures"][0]), f"{file}, key primary.measure"
@@ -351,6 +421,15 @@ def _measure(name: str, where: str) -> str:
 
 def _runs_root(settings: Mapping[str, Any]) -> Path:
     return Path(settings["runs_root"]) if "runs_root" in settings else find(settings["runs"]).parent
+
+
+def _absence(path: Path) -> str:
+    """What is at a path that is no file."""
+    name = shorten(str(path))
+    if _exists(path):
+        return f"{name} is {'a folder' if path.is_dir() else 'a pipe or a device'}, no file"
+    is_link = os.path.islink(path)  # noqa: PTH114  pathlib's raises for a name that is too long
+    return f"{name} is a link that leads nowhere" if is_link else f"no file {name}"
 
 
 def _is_made(path: Path, made: Iterable[str]) -> bool:
@@ -410,7 +489,8 @@ def _missing(file: Path, key: str, path: str) -> AuditError:
     return AuditError(
         f"The file of {key} is missing.",
         where=f"{file}, key {key}",
-        found=f"no file {path} in the folder that Snakemake works in, nor in the project's folder",
+        found=f"no file {shorten(path)} in the folder that Snakemake works in, "
+        "nor in the project's folder",
         expected="a readable file",
         todo=f"write {beside}, which is there" if _is_file(beside) else "correct the path",
     )
@@ -495,6 +575,9 @@ def _row_problems(values: Mapping[str, str], n_cells: int, n_columns: int) -> li
     problems = []
     if not NAME.fullmatch(values["run"]):
         problems.append(f"{_cut(values['run'])} cannot name a run; a name is {NAME_RULE}")
+    problems += [
+        f"{name}: {problem}" for name, cell in values.items() if (problem := _markup(cell))
+    ]
     if not values["path"]:
         problems.append("the path is empty")
     if set(values["path"]) & set("{}"):

@@ -38,8 +38,12 @@ _FORMS = {
         verdicts=_records(
             numbers=_list(
                 _records(
-                    run=_TEXT, measure=_TEXT, policy=_TEXT, value=_ANY,
-                    verdict=_TEXT, figures=_records(policies={"type": "object"}),
+                    run=_TEXT,
+                    measure=_TEXT,
+                    policy=_TEXT,
+                    value=_ANY,
+                    verdict=_TEXT,
+                    figures=_records(policies={"type": "object"}),
                 )
             ),
             pairs=_list(_records(run=_TEXT, other=_TEXT, verdict=_TEXT)),
