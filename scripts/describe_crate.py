@@ -7,6 +7,7 @@ from pathlib import Path
 
 from job import job
 from poolaudit.archive import contents, crate
+from poolaudit.escapes import markdown_text
 from poolaudit.files import read_json, sha256, write_json, write_text
 
 README = """\
@@ -34,7 +35,8 @@ with job(snakemake) as log:
         shutil.copyfile(path, folder / name)
     whose = ", the runs and the judgments" if settings["inputs"] == "files" else ""
     write_text(
-        output.readme, README.format(title=params.title, collection=collection, inputs=whose)
+        output.readme,
+        README.format(title=markdown_text(params.title), collection=collection, inputs=whose),
     )
 
     made = [

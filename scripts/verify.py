@@ -1,23 +1,27 @@
 """Check an archive: every digest, and that its numbers come out again.
 
 python scripts/verify.py results/demo/archive.zip
+
+Numbers are made again by the code in the archive. Unless it is this project's, to the byte, it is
+run only on request (--recompute): whoever made the archive wrote it.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from poolaudit.archive import bag
-from poolaudit.errors import AuditError
-from poolaudit.files import sha256
+from poolaudit.archive import bag, changes, contents
+from poolaudit.config import NAME, NAME_RULE, PROJECT
+from poolaudit.errors import AuditError, printable
+from poolaudit.files import read_json, sha256
 
 SEEN = 20
+CODE = f"{bag.PAYLOAD}code/"
 
 
 def main() -> int:
@@ -27,7 +31,8 @@ def main() -> int:
     parser.add_argument(
         "--recompute",
         action=argparse.BooleanOptionalAction,
-        help="make every number again; default: where the files of the runs are inside or at hand",
+        help="make every number again with the archived code; default: where the files of the runs "
+        "are inside or at hand, and the code is this project's",
     )
     parser.add_argument("--cores", default="all", help="for Snakemake (default: all)")
     options = parser.parse_args()
@@ -37,10 +42,18 @@ def main() -> int:
         if found:
             return tell(f"{options.archive}: NOT as it was made", found)
         print(f"{options.archive}: all {len(archive.names)} files are as they were made")
-        missing = missing_inputs(archive)
-        if options.recompute is False or (missing and options.recompute is None):
+        changed = changed_since_recorded(archive)
+        if changed:
+            return tell(f"{options.archive}: its files are not those of its provenance", changed)
+        missing, foreign = missing_inputs(archive), foreign_code(archive)
+        if options.recompute is False or ((missing or foreign) and options.recompute is None):
             why = f": {len(missing)} files that it reads are not at hand" if missing else ""
             print(f"The numbers were not recomputed{why}.")
+            if foreign:
+                print(
+                    f"Its code is not this project's ({len(foreign)} files, such as "
+                    f"{printable(foreign[0])}): read it before you let --recompute run it."
+                )
             return 0
         if missing:
             return tell("The numbers cannot be recomputed; missing or other bytes", missing)
@@ -50,7 +63,8 @@ def main() -> int:
 
 
 def tell(what: str, found: list[str]) -> int:
-    print(what, *(f"  {fault}" for fault in found[:SEEN]), sep="\n", file=sys.stderr)
+    told = [what, *(f"  {fault}" for fault in found[:SEEN])]
+    print(*map(printable, told), sep="\n", file=sys.stderr)
     if len(found) > SEEN:
         print(f"  and {len(found) - SEEN} more", file=sys.stderr)
     return 1
@@ -64,7 +78,49 @@ def read_inputs(archive: bag.Bag) -> dict[str, str]:
 
 
 def provenance(archive: bag.Bag) -> dict:
-    return json.loads(archive.read(f"{bag.PAYLOAD}provenance.json"))
+    """provenance.json; refused where a name in it could not be one of an audit."""
+    record = changes.archived_record(archive, "provenance.json")
+    paths = {path for made in record["artifacts"].values() for path in made["inputs"]}
+    unsafe = [path for path in (*record["artifacts"], *paths) if contents.is_foreign(path)]
+    if not NAME.fullmatch(record["collection"]):
+        unsafe.append(f"the collection {record['collection']}")
+    if unsafe:
+        raise AuditError(
+            "The provenance of the archive names what no audit can.",
+            where=f"{archive.path}, {bag.PAYLOAD}provenance.json",
+            found="; ".join(unsafe[:SEEN]),
+            expected=f"paths below the working folder; as a collection {NAME_RULE}",
+            todo="do not use the archive; ask for another copy",
+        )
+    return record
+
+
+def changed_since_recorded(archive: bag.Bag) -> list[str]:
+    """Artifacts in the archive with other bytes than its provenance says."""
+    record = provenance(archive)
+    folder = f"results/{record['collection']}/"
+    digests = {
+        bag.PAYLOAD + path.removeprefix(folder): made["sha256"]
+        for path, made in record["artifacts"].items()
+        if path.startswith(folder)
+    }
+    return [
+        n for n, digest in digests.items() if n in archive.names and archive.digest(n) != digest
+    ]
+
+
+def foreign_code(archive: bag.Bag) -> list[str]:
+    """Files of the archived code that would run and are not this project's, to the byte."""
+    return [
+        name.removeprefix(CODE)
+        for name in archive.names
+        if name.startswith((f"{CODE}workflow/", f"{CODE}scripts/"))
+        and not _is_ours(PROJECT / name.removeprefix(CODE), archive.digest(name))
+    ]
+
+
+def _is_ours(path: Path, digest: str) -> bool:
+    return path.is_file() and sha256(path) == digest
 
 
 def missing_inputs(archive: bag.Bag) -> list[str]:
@@ -83,15 +139,18 @@ def recompute(archive: bag.Bag, cores: str) -> int:
     name = record["collection"]
     with tempfile.TemporaryDirectory() as scratch:
         project, work = Path(scratch, "project"), Path(scratch, "work")
-        archive.extract(project, f"{bag.PAYLOAD}code/")
+        archive.extract(project, CODE)
         archive.extract(work, f"{bag.PAYLOAD}inputs/")
         for path in read_inputs(archive):
             if not (work / path).exists():
                 (work / path).parent.mkdir(parents=True, exist_ok=True)
                 (work / path).symlink_to(Path(path).resolve())
         command = [sys.executable, "-m", "snakemake", "-s", project / "workflow" / "Snakefile"]
+        command += ["--workflow-profile", project / "workflow" / "profiles" / "default"]
         command += ["report", "--cores", cores, "--config", f"collection={name}"]
         environment = {key: v for key, v in os.environ.items() if key != "PYTHONPATH"}
+        # No archived input is taken for a module because of its name and place.
+        environment["PYTHONSAFEPATH"] = "1"
         done = subprocess.run(
             list(map(str, command)), cwd=work, env=environment, capture_output=True, text=True
         )
@@ -102,7 +161,7 @@ def recompute(archive: bag.Bag, cores: str) -> int:
         made |= {f"results/{name}/{file}": archive.digest(bag.PAYLOAD + file) for file in told}
         other = [path for path, digest in made.items() if sha256(work / path) != digest]
         if other:
-            new = json.loads((work / f"results/{name}/provenance.json").read_text("utf-8"))
+            new = read_json(work / f"results/{name}/provenance.json")
             return tell("Recomputed with other bytes", other + other_packages(record, new))
     print(f"All {len(made)} artifacts come out again, to the byte.")
     return 0

@@ -61,7 +61,6 @@ def test_the_page_of_artifacts_names_every_file_with_its_rule(demo):
 TYPES = {
     "string": "text",
     "large_string": "text",
-    "null": "text",
     "bool": "yes or no",
     "double": "number",
     "list<element: string>": "list of text",

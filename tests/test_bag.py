@@ -135,3 +135,68 @@ def test_names_with_line_ends_and_per_cent_signs_come_through(tmp_path):
     found = bag.open_bag(tmp_path / "archive.zip")
     assert "data/50%0A.txt" in found.names and bag.faults(found) == []
     assert found.digest("data/50%0A.txt") == sha256(tmp_path / "file")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_few_bytes_that_stand_for_many_are_refused_unread(archive, method):
+    with zipfile.ZipFile(archive, "a") as opened:
+        opened.writestr("data/bomb", bytes(1 << 24), method)
+    with pytest.raises(AuditError, match="not safe") as raised:
+        bag.open_bag(archive)
+    assert "data/bomb is compressed or locked" in raised.value.found
+
+
+def test_files_that_share_their_bytes_are_refused(archive):
+    # A central directory whose entries all point at one file of the archive.
+    with zipfile.ZipFile(archive, "a") as opened:
+        entry = opened.getinfo("data/a.txt")
+        opened.writestr("data/padding", bytes(1000))
+        for i in range(100):
+            again = zipfile.ZipInfo(f"data/{i}")
+            again.header_offset, again.CRC = entry.header_offset, entry.CRC
+            again.file_size = again.compress_size = 1000
+            opened.filelist.append(again)
+    with pytest.raises(AuditError, match="not safe") as raised:
+        bag.open_bag(archive)
+    assert raised.value.found == "its files are longer than the archive"
+
+
+@pytest.mark.parametrize(
+    "name", ["data//a.txt", "data/./a.txt", "./data/a.txt", "data\\\\a.txt", ""]
+)
+def test_a_second_spelling_of_a_name_is_refused(archive, name):
+    entry = zipfile.ZipInfo("x")
+    entry.filename = name
+    with zipfile.ZipFile(archive) as opened:
+        content = {e: opened.read(e) for e in opened.infolist()}
+    with zipfile.ZipFile(archive, "w") as opened:
+        for each, data in content.items():
+            opened.writestr(each, data)
+        with opened.open(entry, "w") as file:
+            file.write(b"x")
+    with pytest.raises(AuditError, match="not safe") as raised:
+        bag.open_bag(archive)
+    assert "leads out of the archive" in raised.value.found
+
+
+def test_a_name_that_is_a_file_and_a_folder_is_refused(archive):
+    with zipfile.ZipFile(archive, "a") as opened:
+        opened.writestr("data/a.txt/b", "x")
+    with pytest.raises(AuditError, match="not safe") as raised:
+        bag.open_bag(archive)
+    assert raised.value.found == "data/a.txt is a file and a folder"
+
+
+def test_many_unsafe_names_are_counted_and_some_are_named(archive):
+    with zipfile.ZipFile(archive, "a") as opened:
+        for i in range(30):
+            opened.writestr(f"../\x1b[2J{i:02}", "x")
+    with pytest.raises(AuditError) as raised:
+        bag.open_bag(archive)
+    assert r"../\x1b[2J00 leads out" in raised.value.found and "and 10 more" in raised.value.found
+
+
+def test_names_with_rare_line_ends_come_through(tmp_path):
+    (tmp_path / "file").write_text("x")
+    bag.write_bag(tmp_path / "archive.zip", {"a\u2028b\x85.txt": tmp_path / "file"})
+    assert bag.faults(bag.open_bag(tmp_path / "archive.zip")) == []

@@ -1,11 +1,13 @@
 """What changed between two audits: what went in, and what moved."""
 
 import copy
+import json
 
 import pytest
 
-from poolaudit.archive import changes, page
+from poolaudit.archive import bag, changes, page
 from poolaudit.archive.changes import Audit
+from poolaudit.errors import AuditError
 
 
 def number(run, value, verdict="ok"):
@@ -144,3 +146,57 @@ def test_the_page_says_what_changed_and_asks_for_nothing_from_outside(before, af
     text = page.html(changes.compare(before, after))
     assert "&lt;script&gt;alert(1)" in text and "<script" not in text
     assert "Judgments and other files" not in text and "http" not in text.split("<body>")[1]
+
+
+def archived(tmp_path, **records: bytes):
+    """An archive with these records, of which every digest is right."""
+    for name, content in records.items():
+        (tmp_path / name).write_bytes(content)
+    files = {f"{name}.json": tmp_path / name for name in records}
+    bag.write_bag(tmp_path / "archive.zip", files)
+    return tmp_path / "archive.zip"
+
+
+def test_an_archive_holds_both_records(before, tmp_path):
+    audit, provenance = (json.dumps(r).encode() for r in (before.audit, before.provenance))
+    path = archived(tmp_path, audit=audit, provenance=provenance)
+    read = changes.read_audit([path])
+    assert (read.audit, read.provenance) == (before.audit, before.provenance)
+    assert changes.read_audit([tmp_path / "audit", tmp_path / "provenance"]) == read
+
+
+@pytest.mark.parametrize(
+    ("audit", "found"),
+    [
+        (None, "no such file"),
+        (b"no json", "Expecting value"),
+        (b"[" * 100_000, "recursion"),
+        (b"\xff", "decode"),
+        (b"[]", "[] is not of type 'object'"),
+        (b'{"runs": 1e400}', "Out of range float values"),
+        (b'{"runs": NaN}', "Out of range float values"),
+        (b'{"runs": "\\ud800"}', "surrogates not allowed"),
+    ],
+)
+def test_records_that_are_none_are_refused(before, tmp_path, audit, found):
+    records = {} if audit is None else {"audit": audit}
+    records["provenance"] = json.dumps(before.provenance).encode()
+    with pytest.raises(AuditError, match="cannot be used") as raised:
+        changes.read_audit([archived(tmp_path, **records)])
+    assert found in raised.value.found
+
+
+def test_a_record_with_another_kind_of_value_is_refused_with_its_place(before, tmp_path):
+    before.audit["verdicts"]["numbers"][1]["figures"]["policies"] = [0.5]
+    audit, provenance = (json.dumps(r).encode() for r in (before.audit, before.provenance))
+    with pytest.raises(AuditError, match="cannot be used") as raised:
+        changes.read_audit([archived(tmp_path, audit=audit, provenance=provenance)])
+    assert raised.value.found.startswith("verdicts.numbers.1.figures.policies: [0.5] is not")
+
+
+def test_a_run_of_the_provenance_alone_is_compared_by_its_file(before, after):
+    after.provenance["artifacts"]["results/small/runs/other.parquet"] = artifact(
+        "normalize_runs", "o", **{"o.run": "9"}
+    )
+    (change,) = changes.compare(before, after)["inputs"]["runs"]
+    assert (change["run"], change["change"]) == ("other", "added")

@@ -122,7 +122,11 @@ def test_a_mistake_in_the_settings_names_its_place_and_the_way_out(folder, text,
     ("text", "answer"),
     [
         ("pool: {depths: &a [1], depth: *a}\n", "the alias *a; write the value itself"),
-        ("title: !!python/object/apply:os.getcwd []\n", "could not determine a constructor"),
+        ("title: !!python/object/apply:os.getcwd []\n", "the tag tag:yaml.org,2002:python/object"),
+        ("title: !!int ''\n", "the tag tag:yaml.org,2002:int; write the value itself"),
+        ("? [a]\n: b\n", "a key that is no text or number"),
+        ("2001-13-45: x\n", "month must be in 1..12"),
+        ("title: " + "9" * 5000 + "\n", "4300 digits"),
         ("title: " + "[" * 5000 + "\n", "without end"),
         ("title: \x00\n", "special characters are not allowed"),
     ],
@@ -152,6 +156,83 @@ def test_a_path_with_braces_is_refused(folder):
     (folder / "{key}.qrels").write_text("q1 0 a 1\n")
     (folder / "mine.yaml").write_text(SETTINGS.replace("key.qrels", "'{key}.qrels'"))
     assert "judgments.file has braces" in complaint()
+
+
+def test_a_name_that_is_too_long_for_a_file_is_a_missing_file(folder):
+    (folder / "mine.yaml").write_text(SETTINGS.replace("key.qrels", "x" * 5000))
+    assert "The file of judgments.file is missing." in complaint()
+    (folder / "mine.yaml").write_text(SETTINGS)
+    (folder / "sheet.tsv").write_text(SHEET.replace("dense.run", "x" * 5000))
+    assert "1 of 2 run files are missing." in complaint()
+
+
+def test_what_a_terminal_would_act_on_is_written_as_an_escape(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + 'baseline: "\\e[2J\\x9b5m"\n')
+    assert r"found:    \x1b[2J\x9b5m" in complaint()
+
+
+@pytest.mark.parametrize("text", ["</script>", "</SCRIPT >", "<script src=x>", "a <!-- b"])
+def test_what_ends_a_script_is_in_no_setting_and_in_no_row(folder, text):
+    # Snakemake's own report (--report) writes settings and rows into a script as they are.
+    (folder / "mine.yaml").write_text(SETTINGS + f"title: 'A {text}'\njudgments: {{grades: 0}}\n")
+    (folder / "mine.yaml").write_text(SETTINGS + f"title: 'A {text}'\n")
+    assert "title (line 4): it holds '<" in complaint() and "would end a script" in complaint()
+    (folder / "mine.yaml").write_text(SETTINGS)
+    (folder / "sheet.tsv").write_text(SHEET.replace("oak", text))
+    assert "line 3: group: it holds '<" in complaint()
+
+
+def test_a_title_may_hold_other_marks(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "title: Runs with k < 10 & <b>more</b>\n")
+    assert config.load_collection("mine.yaml").settings["title"] == "Runs with k < 10 & <b>more</b>"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("bounds: {depth: 1.0e+300}\n", "bounds.depth (line 4): 1e+300 is not of type 'integer'"),
+        ("pool: {depths: [5.0]}\n", "5.0 is not of type 'integer'"),
+        ("tail: {draws: 1000000000}\n", "greater than the maximum of 100000"),
+        ("tail: {budget: .inf}\n", "inf is not of type 'number'"),
+        ("verdicts: {thresholds: {flip: [.nan, 1, 2]}}\n", "nan is not of type 'number'"),
+        ("tail: {seed: 99999999999999999999}\n", "greater than the maximum"),
+    ],
+)
+def test_numbers_that_no_machine_can_use_are_refused(folder, text, answer):
+    (folder / "mine.yaml").write_text(SETTINGS + text)
+    assert answer in complaint()
+
+
+def test_meanings_of_grades_are_known_by_the_grade_as_text(folder):
+    text = SETTINGS.replace("qrels}", "qrels, grades: {0: bad, '1': so, -1: pooled}}")
+    (folder / "mine.yaml").write_text(text)
+    judgments = config.load_collection("mine.yaml").settings["judgments"]
+    assert judgments["grades"] == {"0": "bad", "1": "so", "-1": "pooled"}
+
+
+@pytest.mark.parametrize("grades", ["{yes: a}", "{good: a}", "{1: a, '1': b}", "{1.5: a}"])
+def test_a_meaning_of_what_is_no_grade_is_refused(folder, grades):
+    (folder / "mine.yaml").write_text(SETTINGS.replace("qrels}", f"qrels, grades: {grades}}}"))
+    assert "key judgments.grades" in complaint()
+
+
+def test_a_run_that_is_no_file_is_told_from_one_that_is_not_there(folder):
+    for name in ("dense.run", "bm25.run"):
+        (folder / name).unlink()
+    (folder / "dense.run").mkdir()
+    (folder / "bm25.run").symlink_to("bm25.run")
+    message = complaint()
+    assert "dense.run is a folder, no file (run dense)" in message
+    assert "bm25.run is a link that leads nowhere (run bm25)" in message
+
+
+def test_a_missing_run_is_answered_with_where_it_was_looked_for(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "runs_root: deep/down\n")
+    said = f"at runs_root, deep/down, and that at the folder that Snakemake works in, {folder}"
+    assert said in complaint()
+    (folder / "mine.yaml").write_text(SETTINGS)
+    (folder / "dense.run").unlink()
+    assert "paths start at the sheet's folder" in complaint()
 
 
 def test_a_missing_sheet(folder):

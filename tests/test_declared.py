@@ -99,6 +99,8 @@ def test_a_table_is_read_with_its_lines(tmp_path):
         ("run\tvalue\nbm25\thigh\n\t0.3\nbm25\n", "line 2: 'high' is not a number"),
         ("run\tvalue\nbm25\thigh\n\t0.3\nbm25\n", "line 3: no run"),
         ("run\tvalue\nbm25\thigh\n\t0.3\nbm25\n", "line 4: 1 cells"),
+        ("run\tvalue\n\t\t0.3\nbm25\t.5\n", "line 2: 3 cells where the header has 2"),
+        ("run\trun\nbm25\tdense\n", "columns separated by tabs, each once"),
     ],
 )
 def test_mistakes_in_a_table_are_listed(tmp_path, text, says):
@@ -106,6 +108,29 @@ def test_mistakes_in_a_table_are_listed(tmp_path, text, says):
     with pytest.raises(AuditError) as raised:
         read_declared(tmp_path / "t.tsv")
     assert says in str(raised.value)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "0e1", "1e400", "1_0", "٠.٥", "0,5", "9" * 40])
+def test_a_value_that_no_table_prints_is_no_number(tmp_path, value):
+    # 0e1 would be right for every score below 5, and nan has no digits to round to.
+    (tmp_path / "t.tsv").write_text(f"run\tvalue\nbm25\t{value}\n", encoding="utf-8")
+    with pytest.raises(AuditError, match="is not a number as tables print them"):
+        read_declared(tmp_path / "t.tsv")
+
+
+def test_more_digits_than_a_score_has_are_compared_too():
+    exact = "0.50575000000000003286"  # what the double 0.50575 is, to 20 decimals
+    assert passes(Declared("bm25", value=exact), Declared("bm25", value="0." + "5" * 20)) == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("measure", ["1e400", "nDGC@10", "RBP(p=2)"])
+def test_a_measure_that_is_none_is_named_with_its_line(measure):
+    with pytest.raises(AuditError) as raised:
+        check(VERDICTS, [Declared("bm25", measure, where="t.tsv:2")])
+    assert "t.tsv:2: " in raised.value.found and measure in raised.value.found
 
 
 def test_a_table_that_is_missing_is_named(tmp_path):

@@ -85,3 +85,17 @@ def test_a_dataset_without_documents_has_no_store(leaves, monkeypatch):
 
 def test_no_file_and_no_store_are_no_documents():
     assert open_documents([], None) is None
+
+
+def test_two_lines_for_one_document_are_refused(tmp_path):
+    (tmp_path / "d.tsv").write_text("d1\tone\nd2\ttwo\nd1\tanother\n")
+    with pytest.raises(AuditError, match="more than once") as raised:
+        read_documents(tmp_path / "d.tsv")
+    assert raised.value.found == "1 ids on several lines: d1"
+
+
+def test_documents_that_unpack_a_thousandfold_are_refused(tmp_path):
+    (tmp_path / "d.gz").write_bytes(gzip.compress(b"d1\t" + b"words " * (12 << 20)))
+    with pytest.raises(AuditError, match="unpacks to far more than its size") as raised:
+        read_documents(tmp_path / "d.gz")
+    assert "unpack it and name the unpacked file" in raised.value.todo

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from literal import grades, tables
@@ -93,6 +94,17 @@ class TestStratify:
         assert (spans == 1).all()
         of_query = frame.strata["query_id"].to_numpy()[frame.stratum]
         assert (of_query == np.array(pairs.query_ids)[pairs.query[frame.rows]]).all()
+
+    @pytest.mark.parametrize("design", sampling.DESIGNS)
+    def test_what_is_text_is_text_also_where_nothing_is_known(self, design):
+        pairs = synthetic()
+        rows = sampling.population(pairs, pairs.relevance)
+        frame = sampling.stratify(pairs, rows, 60, design)
+        without_topics = dict.fromkeys(pairs.query_ids)
+        for table in sampling.draw(pairs, frame, queries=without_topics):
+            kinds = {field.name: str(field.type) for field in pa.Table.from_pandas(table).schema}
+            for name in {"query_id", "query", "families", "stratum"} & set(kinds):
+                assert kinds[name] in ("string", "large_string"), name
 
     def test_by_query_a_small_query_is_a_stratum_of_its_own_fraction(self):
         pairs, _ = tables("q1: a=1\nq2: a=1", {"A": "q1: a b c d e f g h i j k\nq2: a b"})

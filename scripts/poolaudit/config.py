@@ -6,6 +6,8 @@ looked up in the folder that Snakemake works in and then in the project's own fo
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
@@ -16,7 +18,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from poolaudit.errors import AuditError, nearest
+from poolaudit.errors import AuditError, nearest, shorten
 from poolaudit.scores.measure_names import parse_measure
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -27,6 +29,8 @@ RESERVED = frozenset({"campaign"})
 DOCUMENT_STORE = "ir_datasets"
 SHEET_COLUMNS = ("run", "path", "group", "family", "type", "pooled", "subtask", "format")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@~-]{0,99}")
+_SCRIPT_END = re.compile(r"</script|<script|<!--", re.IGNORECASE)
+_GRADE = re.compile(r"-?[0-9]{1,5}")
 NAME_RULE = "a letter or digit, then up to 99 letters, digits or . _ + = @ ~ -"
 
 
@@ -76,7 +80,19 @@ def find(path: Path | str) -> Path:
     """Look a relative path up in the working folder, then in the project's folder."""
     path = Path(path)
     in_project = PROJECT / path
-    return in_project if not path.exists() and in_project.exists() else path
+    return in_project if not _exists(path) and _exists(in_project) else path
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is a file or folder; a name that is too long to be one has none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _is_file(path: Path) -> bool:
+    return _exists(path) and path.is_file()
 
 
 def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
@@ -92,16 +108,20 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
     file = _collection_file(name)
     settings = read_settings(file, SCHEMAS / "collection.schema.yaml")
     _complete(settings, file)
-    if not find(settings["runs"]).is_file():
+    if not _is_file(find(settings["runs"])):
         raise _missing(file, "runs", settings["runs"])
     rows, says_pooled = read_sheet(find(settings["runs"]), _runs_root(settings))
-    missing = [row for row in rows if not _is_made(row.path, made) and not row.path.is_file()]
+    missing = [row for row in rows if not _is_made(row.path, made) and not _is_file(row.path)]
+    root = (
+        f"runs_root, {settings['runs_root']}" if "runs_root" in settings else "the sheet's folder"
+    )
     if missing:
         raise AuditError(
             f"{len(missing)} of {len(rows)} run files are missing.",
             where=str(find(settings["runs"])),
-            found=_listed(f"no file {row.path} (run {row.run})" for row in missing),
-            expected="a readable file for each row of the sheet",
+            found=_listed(f"{_absence(row.path)} (run {row.run})" for row in missing),
+            expected=f"a readable file for each row of the sheet; paths start at {root}, and "
+            f"that at the folder that Snakemake works in, {Path.cwd()}",
             todo="correct the paths in the sheet, or runs_root in " + str(file),
         )
     _check_sheets_are_copies(settings, file)
@@ -114,7 +134,7 @@ def _collection_file(name: str) -> Path:
     if Path(name).suffix in {".yaml", ".yml"}:
         file = Path(name)
         shipped = find(COLLECTIONS / f"{file.stem}.yaml")
-        if shipped.exists() and file.exists() and not shipped.samefile(file):
+        if _exists(shipped) and _exists(file) and not shipped.samefile(file):
             raise AuditError(
                 f"Two collections are called {file.stem}, and would share results/{file.stem}.",
                 where=str(file),
@@ -124,7 +144,7 @@ def _collection_file(name: str) -> Path:
             )
     else:
         file = find(COLLECTIONS / f"{name}.yaml")
-    if not file.is_file():
+    if not _is_file(file):
         known = sorted({p.stem for p in find(COLLECTIONS).glob("*.yaml")} - {"template"})
         raise AuditError(
             f"There is no collection {name}.",
@@ -161,16 +181,61 @@ def check_settings(
     schema = yaml.safe_load(schema_file.read_text(encoding="utf-8"))
     _fill_defaults(settings, schema)
     errors = sorted(
-        jsonschema.Draft202012Validator(schema).iter_errors(settings),
+        _validator()(schema).iter_errors(settings),
         key=lambda error: [str(part) for part in error.absolute_path],
     )
-    if errors:
+    mistakes = [_explain(error, lines or {}) for error in errors]
+    mistakes += [
+        f"{'.'.join(map(str, path))}{_line(path, lines or {})}: {problem}"
+        for path, text in _texts(settings)
+        if (problem := _markup(text))
+    ]
+    if mistakes:
         raise AuditError(
-            f"{where} has {len(errors)} mistake{'s' if len(errors) > 1 else ''}.",
+            f"{where} has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}.",
             where=where,
-            found=_listed(_explain(error, lines or {}) for error in errors),
+            found=_listed(mistakes),
             todo="config/README.md explains every key",
         )
+
+
+def _validator() -> type:
+    """JSON Schema, but a whole number is written as one (not 5.0 or 1e300), and numbers end."""
+    base = jsonschema.Draft202012Validator
+    kinds = base.TYPE_CHECKER.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, value: (
+                isinstance(value, int | float)
+                and not isinstance(value, bool)
+                and math.isfinite(value)
+            ),
+        }
+    )
+    return jsonschema.validators.extend(base, type_checker=kinds)
+
+
+def _texts(value: Any, path: tuple = ()) -> Iterable[tuple[tuple, str]]:
+    """Every text in settings, with its place; keys are texts too."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield (*path, key), str(key)
+            yield from _texts(inner, (*path, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _texts(inner, (*path, i))
+
+
+def _markup(text: str) -> str:
+    """What is wrong with a text that ends a script; "" where nothing is.
+
+    The project's own pages escape what they show. `snakemake --report` writes settings and run
+    sheets into a script as they are.
+    """
+    found = _SCRIPT_END.search(text)
+    return f"it holds {found[0]!r}, which would end a script of Snakemake's report" if found else ""
 
 
 def _fill_defaults(value: Any, schema: Mapping[str, Any]) -> None:
@@ -184,12 +249,17 @@ def _fill_defaults(value: Any, schema: Mapping[str, Any]) -> None:
             _fill_defaults(value[key], subschema)
 
 
+def _line(path: tuple, lines: Mapping[tuple[Hashable, ...], int]) -> str:
+    """The line of the innermost key on the way to a value that has one."""
+    return next(
+        (f" (line {lines[path[:n]]})" for n in range(len(path), 0, -1) if path[:n] in lines), ""
+    )
+
+
 def _explain(error: jsonschema.ValidationError, lines: Mapping[tuple[Hashable, ...], int]) -> str:
     path = tuple(error.absolute_path)
     key = ".".join(map(str, path)) or "the file"
-    line = next(
-        (f" (line {lines[path[:n]]})" for n in range(len(path), 0, -1) if path[:n] in lines), ""
-    )
+    line = _line(path, lines)
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         unknown = [name for name in error.instance if name not in known]
@@ -216,19 +286,29 @@ def _explain(error: jsonschema.ValidationError, lines: Mapping[tuple[Hashable, .
 class _Loader(yaml.SafeLoader):
     """A safe loader that refuses a key given twice, of which plain YAML keeps the last silently.
 
-    It refuses aliases too: settings need none, and a few lines of them can stand for more text than
-    there is memory.
+    It refuses aliases and tags too: settings need none. A few lines of aliases can stand for more
+    text than there is memory, and a tag can ask for a value that the text is none of.
     """
 
     def compose_node(self, parent: yaml.Node, index: int) -> yaml.Node:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
+        event = self.peek_event()
+        found = ""
+        if isinstance(event, yaml.AliasEvent):
+            found = f"the alias *{event.anchor}"
+        elif event.tag is not None:
+            found = f"the tag {event.tag}"
+        if found:
             raise yaml.composer.ComposerError(
-                None, None, f"the alias *{event.anchor}; write the value itself", event.start_mark
+                None, None, f"{found}; write the value itself", event.start_mark
             )
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a key that is no text or number", key.start_mark
+                )
         keys = Counter(self.construct_object(key, deep=True) for key, _ in node.value)
         for key, count in keys.items():
             if count > 1:
@@ -251,7 +331,8 @@ def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[tuple[Hashable, ...], i
             found="lists or keys within each other without end",
             expected="keys and values, as in config/collections/template.yaml",
         ) from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, OverflowError, yaml.YAMLError) as error:
+        # ValueError: bytes that are no UTF-8, a date that is none, a number of 5,000 digits.
         raise AuditError(
             f"{file} cannot be read as YAML.", where=str(file), found=str(error), expected="YAML"
         ) from None
@@ -287,6 +368,18 @@ def _complete(settings: dict[str, Any], file: Path) -> None:
             expected="each measure once; MAP and AP, for example, are one measure",
             todo="leave the others out",
         )
+    meanings = settings["judgments"]["grades"]
+    by_text = {str(grade): meaning for grade, meaning in meanings.items()}
+    wrong = [grade for grade in by_text if not _GRADE.fullmatch(grade)]
+    if wrong or len(by_text) < len(meanings):
+        raise AuditError(
+            "The meanings of the grades have a key that is no grade, or a grade twice.",
+            where=f"{file}, key judgments.grades",
+            found=", ".join(map(repr, meanings)),
+            expected="whole numbers, such as 0: not relevant",
+            todo="write each grade once, as it stands in the judgments",
+        )
+    settings["judgments"]["grades"] = by_text
     primary = settings["primary"]
     primary["measure"] = _measure(
         primary.get("measure", settings["measures"][0]), f"{file}, key primary.measure"
@@ -328,6 +421,15 @@ def _measure(name: str, where: str) -> str:
 
 def _runs_root(settings: Mapping[str, Any]) -> Path:
     return Path(settings["runs_root"]) if "runs_root" in settings else find(settings["runs"]).parent
+
+
+def _absence(path: Path) -> str:
+    """What is at a path that is no file."""
+    name = shorten(str(path))
+    if _exists(path):
+        return f"{name} is {'a folder' if path.is_dir() else 'a pipe or a device'}, no file"
+    is_link = os.path.islink(path)  # noqa: PTH114  pathlib's raises for a name that is too long
+    return f"{name} is a link that leads nowhere" if is_link else f"no file {name}"
 
 
 def _is_made(path: Path, made: Iterable[str]) -> bool:
@@ -377,7 +479,7 @@ def _check_local_files(settings: Mapping[str, Any], file: Path, made: Iterable[s
                 expected="a path without { and }, which Snakemake takes for wildcards",
                 todo="rename the file",
             )
-        if path and not _is_made(Path(path), made) and not find(path).is_file():
+        if path and not _is_made(Path(path), made) and not _is_file(find(path)):
             raise _missing(file, f"{section}.{key}", path)
 
 
@@ -387,9 +489,10 @@ def _missing(file: Path, key: str, path: str) -> AuditError:
     return AuditError(
         f"The file of {key} is missing.",
         where=f"{file}, key {key}",
-        found=f"no file {path} in the folder that Snakemake works in, nor in the project's folder",
+        found=f"no file {shorten(path)} in the folder that Snakemake works in, "
+        "nor in the project's folder",
         expected="a readable file",
-        todo=f"write {beside}, which is there" if beside.is_file() else "correct the path",
+        todo=f"write {beside}, which is there" if _is_file(beside) else "correct the path",
     )
 
 
@@ -472,6 +575,9 @@ def _row_problems(values: Mapping[str, str], n_cells: int, n_columns: int) -> li
     problems = []
     if not NAME.fullmatch(values["run"]):
         problems.append(f"{_cut(values['run'])} cannot name a run; a name is {NAME_RULE}")
+    problems += [
+        f"{name}: {problem}" for name, cell in values.items() if (problem := _markup(cell))
+    ]
     if not values["path"]:
         problems.append("the path is empty")
     if set(values["path"]) & set("{}"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+CUT = 100
+
 
 class AuditError(Exception):
     """Something about the user's input or settings that stops the audit.
@@ -16,7 +18,8 @@ class AuditError(Exception):
         expected: what should stand there.
         todo: what the user can do about it.
 
-    The message puts each of them on a line of its own; parts not given are left out.
+    The message puts each of them on a line of its own; parts not given are left out. Characters
+    that a terminal would act on are written as escapes.
     """
 
     def __init__(
@@ -26,10 +29,23 @@ class AuditError(Exception):
         self.expected, self.todo = expected, todo
         parts = [("where", where), ("found", found), ("expected", expected), ("to do", todo)]
         lines = [what, *(f"  {name + ':':<10}{text}" for name, text in parts if text)]
-        super().__init__("\n".join(lines))
+        super().__init__(printable("\n".join(lines)))
 
     def __reduce__(self):
         return _rebuild, (self.what, self.where, self.found, self.expected, self.todo)
+
+
+def printable(text: str) -> str:
+    """Text as it may go to a terminal: all but line ends and what can be printed is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def shorten(text: str) -> str:
+    """`text` with control characters escaped, cut to what fits on a line of a terminal."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: CUT + 1])
+    return text if len(text) <= CUT else text[: CUT - 3] + "..."
 
 
 def _rebuild(what: str, where: str, found: str, expected: str, todo: str) -> AuditError:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from poolaudit.errors import AuditError
+from poolaudit.errors import AuditError, shorten
 from poolaudit.files import replacing
 
 PAYLOAD = "data/"
@@ -28,9 +28,10 @@ _DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = (stat.S_IFREG | 0o644) << 16
 _BLOCK = 1 << 20
+NAMED = 20
 # What zipfile raises for the ways in which a changed file can be no zip file any more.
-_UNREADABLE = (zipfile.BadZipFile, RuntimeError, OSError, EOFError, ValueError)
-_UNREADABLE += (struct.error, zlib.error)
+UNREADABLE = (zipfile.BadZipFile, RuntimeError, OSError, EOFError, ValueError)
+UNREADABLE += (struct.error, zlib.error)
 
 
 def write_bag(path: Path | str, payload: Mapping[str, Path | str]) -> None:
@@ -129,8 +130,9 @@ def open_bag(path: Path | str) -> Bag:
     """Open a zipped or an unpacked bag.
 
     Raises:
-        AuditError: no bag; or one with links, a name twice, or names that lead out of it, all of
-            which are named.
+        AuditError: no bag; or one with links, compressed files, a name twice, or names that lead
+            out of it. `write_bag` compresses nothing, so nothing has to be unpacked to see whether
+            it is what it says, and a few bytes cannot stand for gigabytes.
     """
     path = Path(path)
     unsafe = []
@@ -146,14 +148,19 @@ def open_bag(path: Path | str) -> Bag:
         entries = _entries(path)
         names = sorted(entry.filename for entry in entries)
         unsafe += [f"{e.filename} is a link or no file" for e in entries if not _is_file(e)]
+        unsafe += [f"{e.filename} is compressed or locked" for e in entries if not _is_plain(e)]
         unsafe += [f"{n} stands twice" for n, m in pairwise(names) if n == m]
+        if sum(entry.file_size for entry in entries) > path.stat().st_size:
+            unsafe.append("its files are longer than the archive")
     unsafe += [f"{name} leads out of the archive" for name in names if not _is_inside(name)]
+    unsafe += [f"{name} is a file and a folder" for name in _folders(names) & set(names)]
     if unsafe:
         raise AuditError(
             "The archive is not safe to unpack.",
             where=str(path),
-            found="; ".join(unsafe),
-            expected="plain files, each once, with names that stay inside",
+            found="; ".join(map(shorten, unsafe[:NAMED]))
+            + (f"; and {len(unsafe) - NAMED:,} more" if len(unsafe) > NAMED else ""),
+            expected="plain files, each once and as it is, with names that stay inside",
             todo="do not unpack it; ask for another copy",
         )
     if MANIFEST not in names:
@@ -171,7 +178,7 @@ def _entries(path: Path) -> list[zipfile.ZipInfo]:
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.infolist()
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise AuditError(
             "The archive cannot be read.",
             where=str(path),
@@ -181,14 +188,28 @@ def _entries(path: Path) -> list[zipfile.ZipInfo]:
         ) from None
 
 
+def _is_plain(entry: zipfile.ZipInfo) -> bool:
+    return entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & 1
+
+
+def _folders(names: list[str]) -> set[str]:
+    return {folder.as_posix() for name in names for folder in PurePosixPath(name).parents}
+
+
 def _is_file(entry: zipfile.ZipInfo) -> bool:
     kind = stat.S_IFMT(entry.external_attr >> 16)
-    return kind in (0, stat.S_IFREG) and not entry.is_dir()
+    return kind in (0, stat.S_IFREG) and not entry.filename.endswith("/")
 
 
 def _is_inside(name: str) -> bool:
     path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts and "\\" not in name
+    # One name a file: not a//b or ./a, which another unpacker would put where a/b or a is.
+    return (
+        path.as_posix() == name
+        and not path.is_absolute()
+        and ".." not in path.parts
+        and not set(name) & {"\\", "\0"}
+    )
 
 
 def faults(bag: Bag) -> list[str]:
@@ -219,8 +240,8 @@ def faults(bag: Bag) -> list[str]:
 
 def _lines(bag: Bag, manifest: str, found: list[str]) -> list[str]:
     try:
-        return bag.read(manifest).decode().splitlines()
-    except _UNREADABLE as error:
+        return bag.read(manifest).decode().removesuffix("\n").split("\n")
+    except UNREADABLE as error:
         found.append(f"{manifest} cannot be read: {error}")
         return []
 
@@ -228,7 +249,7 @@ def _lines(bag: Bag, manifest: str, found: list[str]) -> list[str]:
 def _digest_or_fault(bag: Bag, name: str) -> str:
     try:
         return bag.digest(name)
-    except _UNREADABLE:
+    except UNREADABLE:
         return "not to be read"
 
 

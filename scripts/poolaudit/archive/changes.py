@@ -9,9 +9,53 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from poolaudit.archive import bag
-from poolaudit.files import read_json, sha256
+from poolaudit.errors import AuditError, shorten
+from poolaudit.files import sha256
 
 ABSENT = None
+
+
+def _records(**properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": [*properties], "properties": properties}
+
+
+def _mapping(values: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": values}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+_TEXT, _ANY = {"type": "string"}, {}
+_TEXTS = _mapping(_TEXT)
+# What is read of an audit's records here and by scripts/verify.py; they may hold more.
+_FORMS = {
+    "audit.json": _records(
+        collection=_records(name=_TEXT, title=_TEXT, primary=_records(measure=_TEXT)),
+        judgments=_records(files=_list(_records(name=_TEXT, sha256=_TEXT))),
+        runs=_list(_records(run=_TEXT, rank=_ANY, group=_ANY, family=_ANY, type=_ANY, pooled=_ANY)),
+        verdicts=_records(
+            numbers=_list(
+                _records(
+                    run=_TEXT,
+                    measure=_TEXT,
+                    policy=_TEXT,
+                    value=_ANY,
+                    verdict=_TEXT,
+                    figures=_records(policies={"type": "object"}),
+                )
+            ),
+            pairs=_list(_records(run=_TEXT, other=_TEXT, verdict=_TEXT)),
+        ),
+    ),
+    "provenance.json": _records(
+        collection=_TEXT,
+        settings={"type": "object"},
+        artifacts=_mapping(_records(rule=_TEXT, sha256=_TEXT, inputs=_TEXTS)),
+        code=_mapping(_records(files=_TEXTS, packages=_TEXTS)),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -33,15 +77,64 @@ def read_audit(paths: Sequence[Path | str]) -> Audit:
     """Read an audit from its archive, or from its audit.json and provenance.json.
 
     Raises:
-        AuditError: no archive, or one that is not safe to unpack.
+        AuditError: no archive, or one that is not safe to unpack; records that hold other things
+            than those of an audit.
     """
     if len(paths) == 1:
         archive = bag.open_bag(paths[0])
-        name = bag.PAYLOAD + "provenance.json"
-        audit = json.loads(archive.read(bag.PAYLOAD + "audit.json"))
-        return Audit(audit, json.loads(archive.read(name)), archive.digest(name))
-    audit, provenance = paths
-    return Audit(read_json(audit), read_json(provenance), sha256(provenance))
+        return Audit(
+            archived_record(archive, "audit.json"),
+            archived_record(archive, "provenance.json"),
+            archive.digest(f"{bag.PAYLOAD}provenance.json"),
+        )
+    audit, provenance = map(Path, paths)
+    return Audit(
+        _record(audit.read_bytes(), "audit.json", str(audit)),
+        _record(provenance.read_bytes(), "provenance.json", str(provenance)),
+        sha256(provenance),
+    )
+
+
+def archived_record(archive: bag.Bag, name: str) -> dict[str, Any]:
+    """A record of an archive: audit.json or provenance.json.
+
+    Raises:
+        AuditError: it is not there, cannot be read, or holds other things than such a record.
+    """
+    where = f"{archive.path}, {bag.PAYLOAD}{name}"
+    if bag.PAYLOAD + name not in archive.names:
+        raise _no_record(name, where, "no such file")
+    try:
+        content = archive.read(bag.PAYLOAD + name)
+    except bag.UNREADABLE as error:
+        raise _no_record(name, where, str(error)) from None
+    return _record(content, name, where)
+
+
+def _record(content: bytes, name: str, where: str) -> dict[str, Any]:
+    import jsonschema
+
+    try:
+        record = json.loads(content)
+        # What could not be written again: NaN, numbers beyond all bounds, half characters.
+        json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise _no_record(name, where, str(error)) from None
+    wrong = next(jsonschema.Draft202012Validator(_FORMS[name]).iter_errors(record), None)
+    if wrong:
+        place = ".".join(map(str, wrong.absolute_path))
+        raise _no_record(name, where, f"{place}: {wrong.message}" if place else wrong.message)
+    return record
+
+
+def _no_record(name: str, where: str, found: str) -> AuditError:
+    return AuditError(
+        f"The {name} of the audit cannot be used.",
+        where=where,
+        found=shorten(found),
+        expected="the file as the workflow wrote it",
+        todo="ask for another copy, or make the audit again with this version of the project",
+    )
 
 
 def compare(before: Audit, after: Audit) -> dict[str, Any]:
@@ -117,7 +210,7 @@ def _inputs_of(audit: Audit, rule: str) -> Iterable[tuple[str, Mapping[str, str]
 def _run_files(audit: Audit) -> dict[str, str]:
     """SHA-256 of the file of each run."""
     read = _inputs_of(audit, "normalize_runs")
-    return {PurePosixPath(name).stem: next(iter(inputs.values())) for name, inputs in read}
+    return {PurePosixPath(name).stem: digest for name, inputs in read for digest in inputs.values()}
 
 
 def _runs(before: Audit, after: Audit) -> list[dict[str, Any]]:
@@ -136,8 +229,8 @@ def _runs(before: Audit, after: Audit) -> list[dict[str, Any]]:
                 found.append(change | {"change": "removed"})
         elif old[run] != new[run]:
             found.append(change | {"change": "another file"})
-        elif rows[0][run] != rows[1][run]:
-            found.append({"run": run, "before": rows[0][run], "after": rows[1][run]})
+        elif rows[0].get(run) != rows[1].get(run):
+            found.append({"run": run, "before": rows[0].get(run), "after": rows[1].get(run)})
             found[-1]["change"] = "another row in the sheet"
     return found
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from poolaudit.errors import AuditError, nearest
+from poolaudit.errors import AuditError, nearest, shorten
 from poolaudit.files import sha256
-from poolaudit.reading.complaints import SHOWN, shorten
+from poolaudit.reading.complaints import SHOWN
 from poolaudit.reading.qrels import Judgments, assemble, checked
 
 log = logging.getLogger(__name__)

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from poolaudit.errors import AuditError
+from poolaudit.errors import AuditError, shorten
 
 SHOWN = 20
-CUT = 100
-
-
-def shorten(text: str) -> str:
-    """`text` with control characters escaped, cut to what fits on a line of a terminal."""
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: CUT + 1])
-    return text if len(text) <= CUT else text[: CUT - 3] + "..."
 
 
 class Complaints:

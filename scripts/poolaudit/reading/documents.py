@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 
-from poolaudit.errors import AuditError
+from poolaudit.errors import AuditError, shorten
+from poolaudit.reading.streams import Stream, Unpacked
 
 BATCH = 10_000
 
@@ -100,7 +101,7 @@ def open_documents(files: list[str], dataset_id: str | None) -> Documents | None
 
 
 def read_documents(path: Path | str) -> pa.Table:
-    """Read a file with one document a line: id, tab, text; plain or compressed (.gz, .bz2, .zst).
+    """Read a file with one document a line: id, tab, text; plain or compressed.
 
     A first line `doc_id<tab>text` is a header. Texts are taken as they are: no quotes, no escapes.
 
@@ -108,18 +109,11 @@ def read_documents(path: Path | str) -> pa.Table:
         doc_id, text (string), in the order of the file.
 
     Raises:
-        AuditError: the file cannot be read, or a line has not just one tab.
+        AuditError: the file cannot be read, or unpacks to far more than its size; a line has not
+            just one tab; an id stands on two lines.
     """
     try:
-        table = pc_csv.read_csv(
-            path,
-            pc_csv.ReadOptions(column_names=["doc_id", "text"]),
-            pc_csv.ParseOptions(delimiter="\t", quote_char=False, escape_char=False),
-            pc_csv.ConvertOptions(
-                column_types={"doc_id": pa.string(), "text": pa.string()},
-                strings_can_be_null=False,
-            ),
-        )
+        table = _read(path)
     except (OSError, pa.ArrowInvalid) as error:
         raise AuditError(
             "The documents cannot be read.",
@@ -131,4 +125,28 @@ def read_documents(path: Path | str) -> pa.Table:
     has_header = table.num_rows and table.slice(0, 1).to_pylist() == [
         {"doc_id": "doc_id", "text": "text"}
     ]
-    return table.slice(1) if has_header else table
+    table = table.slice(1) if has_header else table
+    if pc.count_distinct(table["doc_id"]).as_py() < table.num_rows:
+        counts = table["doc_id"].value_counts()
+        twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values").to_pylist()
+        raise AuditError(
+            "Documents stand in the file more than once.",
+            where=str(path),
+            found=f"{len(twice):,} ids on several lines: {shorten(', '.join(twice[:5]))}",
+            expected="one line a document",
+            todo="delete the others: which text is the right one cannot be told here",
+        )
+    return table
+
+
+def _read(path: Path | str) -> pa.Table:
+    with Stream(path) as stream:
+        return pc_csv.read_csv(
+            Unpacked(stream),
+            pc_csv.ReadOptions(column_names=["doc_id", "text"]),
+            pc_csv.ParseOptions(delimiter="\t", quote_char=False, escape_char=False),
+            pc_csv.ConvertOptions(
+                column_types={"doc_id": pa.string(), "text": pa.string()},
+                strings_can_be_null=False,
+            ),
+        )

@@ -69,10 +69,17 @@ def _numbers(texts: pa.Array, lines: np.ndarray, complaints: Complaints, name: s
 def _wholes(texts: pa.Array) -> pa.Array:
     strings = _strings(texts)
     try:
-        return strings.cast(pa.int64())
+        wholes = strings.cast(pa.int64())
     except pa.ArrowInvalid:
-        wholes = where(strings, _matches(strings, _WHOLE))
-        return pc.replace_substring_regex(wholes, r"^\+|\.0*$", "").cast(pa.int64())
+        wholes = None
+    # Arrow takes 0x10 for 16.
+    if (
+        wholes is not None
+        and not pc.any(pc.match_substring(strings, "x", ignore_case=True)).as_py()
+    ):
+        return wholes
+    wholes = where(strings, _matches(strings, _WHOLE))
+    return pc.replace_substring_regex(wholes, r"^\+|\.0*$", "").cast(pa.int64())
 
 
 def _strings(texts: pa.Array) -> pa.Array:

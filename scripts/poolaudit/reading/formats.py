@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from poolaudit.errors import AuditError, nearest
+from poolaudit.errors import AuditError, nearest, shorten
 from poolaudit.reading import tables
 from poolaudit.reading.columns import stack
-from poolaudit.reading.complaints import Complaints, indented, shorten
+from poolaudit.reading.complaints import Complaints, indented
 from poolaudit.reading.lines import Layout, read_block
 from poolaudit.reading.streams import EXPANSION, Stream, texts_of_lines
 from poolaudit.reading.tables import Column

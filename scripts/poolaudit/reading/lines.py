@@ -7,6 +7,7 @@ blank lines count for nothing, and a line that begins with `#` is a comment.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ from poolaudit.reading.fields import convert
 PIECE = csv.ReadOptions().block_size
 _BLANK = np.zeros(256, bool)
 _BLANK[[*b" \t\n\v\f\r"]] = True
+# pyarrow takes 0x10 for 16 where it reads whole numbers.
+_HEXADECIMAL = re.compile(rb"[ \t][+-]?0[xX]")
 _TYPES = {"id": pa.string(), "number": pa.float64(), "whole": pa.int64(), "label": pa.string()}
 
 
@@ -69,6 +72,8 @@ def _read_regular(block: bytes, layout: Layout) -> pa.Table | None:
     """
     separator = b"\t" if b"\t" in block else b" "
     if (separator == b"\t" and b" " in block) or b"\v" in block or b"\f" in block:
+        return None
+    if (b"0x" in block or b"0X" in block) and _HEXADECIMAL.search(block):
         return None
     names = [name or "unread" for name in layout.fields]
     try:

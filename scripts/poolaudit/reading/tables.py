@@ -125,7 +125,9 @@ def read_separated(
     complaints.add(
         bad_lines, lambda i: f"{bad[i].actual_columns} columns, where the header has {len(header)}"
     )
-    line = np.setdiff1d(np.arange(skipped + 2, skipped + 2 + rows), bad_lines)
+    # Where a quoted field holds line ends, bad rows bear numbers that are too high.
+    numbers = np.arange(skipped + 2, skipped + 2 + rows + len(bad))
+    line = np.setdiff1d(numbers, bad_lines)[: table.num_rows]
     filled = np.zeros(table.num_rows, bool)
     for name in table.column_names:
         filled |= lengths(table[name]) > 0
@@ -191,7 +193,7 @@ def read_parquet(
             for column in columns
             if column.name in matched
         }
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable("Parquet file", complaints.path, error) from None
     found["lines"] += table.num_rows
     line = np.arange(1, 1 + table.num_rows)

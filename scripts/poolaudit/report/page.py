@@ -16,6 +16,7 @@ import jinja2
 import yaml
 from markupsafe import Markup
 
+from poolaudit.escapes import markdown_text
 from poolaudit.report.answers import answers, citation, reasons
 from poolaudit.report.charts import Chart
 from poolaudit.scores.measure_names import parse_measures
@@ -90,7 +91,7 @@ def _environment(autoescape: bool) -> jinja2.Environment:
         "whole": lambda value: _shown(value, "{:,.0f}"),
         "counted": lambda n, one, several=None: counted(n, one, several or one + "s"),
         "listed": listed,
-        "cell": _markdown_cell,
+        "cell": markdown_text,
         "yaml": lambda value: yaml.safe_dump(value, allow_unicode=True, width=100),
     }
     return environment
@@ -104,14 +105,6 @@ def _shown(value: float | None, form: str) -> str:
     if not any(digit in text for digit in "123456789"):
         text = text.lstrip("+-")
     return text.replace("-", "−")
-
-
-def _markdown_cell(text: Any) -> str:
-    """Text that cannot end a cell, start a tag or be taken for markup."""
-    text = " ".join(str(text).split())
-    for mark in "\\`*_[]<>|#":
-        text = text.replace(mark, "\\" + mark)
-    return text
 
 
 def _security_policy(style: str, scripts: Sequence[str]) -> str:

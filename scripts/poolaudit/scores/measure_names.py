@@ -206,7 +206,10 @@ def _of_ir_measures(name: str) -> Measure:
             "no such measure", found=name, expected=_EXAMPLES, todo=_suggest(name)
         ) from error
     except (AssertionError, TypeError, ValueError) as error:
-        known = ir_measures.measures.registry[re.split(r"[@(]", name)[0]].SUPPORTED_PARAMS
+        named = ir_measures.measures.registry.get(re.split(r"[@(]", name)[0])
+        if named is None:
+            raise AuditError("no such measure", found=name, expected=_EXAMPLES) from error
+        known = named.SUPPORTED_PARAMS
         raise AuditError(
             "the parameters of this measure are wrong or missing",
             found=name,

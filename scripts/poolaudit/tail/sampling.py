@@ -184,9 +184,11 @@ def stratify(pairs: Pairs, rows: np.ndarray, size: int, design: str = "total") -
     strata = pd.DataFrame(
         {
             "stratum": _names(pairs, owners[owner_of], design),
-            "query_id": [
-                pairs.query_ids[q] if design == "by-query" else None for q in owners[owner_of]
-            ],
+            # With its type said, it is text also where it is null throughout.
+            "query_id": pd.array(
+                [pairs.query_ids[q] if design == "by-query" else None for q in owners[owner_of]],
+                "string",
+            ),
             "population": held,
             "fraction": np.where(alone, 1 / held, fraction),
             "best_rank_from": np.minimum.reduceat(best_rank[order], starts),
@@ -319,7 +321,7 @@ def draw(
     doc_id = pairs.doc_id.take(rows).to_pylist()
     columns = {
         "query_id": query_id,
-        "query": [(queries or {}).get(query, "") for query in query_id],
+        "query": [(queries or {}).get(query) or "" for query in query_id],
         "doc_id": doc_id,
     }
     if documents:

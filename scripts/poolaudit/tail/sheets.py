@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poolaudit.errors import AuditError, nearest
+from poolaudit.escapes import defuse, undo
 from poolaudit.files import write_text
 from poolaudit.reading.complaints import Complaints
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DRAWN = ("stratum", "inclusion_probability")
-_FORMULA = re.compile(r"'*[=+\-@]")
-_DEFUSED = re.compile(r"'+[=+\-@]")
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE][+-]?\d+")
 
 
@@ -39,20 +38,6 @@ def scale(source: Mapping[str, Any]) -> dict[int, str]:
     meanings = {int(grade): text for grade, text in source["meanings"].items()}
     top = max(1, *meanings, *map(int, source["grades"]))
     return {grade: meanings.get(grade, "") for grade in range(top + 1)}
-
-
-def defuse(cell: str) -> str:
-    """A cell that no spreadsheet runs: an apostrophe before a leading =, +, - or @.
-
-    Tabs and line ends become blanks. `undo` takes the apostrophe away again.
-    """
-    cell = " ".join(cell.split())
-    return f"'{cell}" if _FORMULA.match(cell) else cell
-
-
-def undo(cell: str) -> str:
-    """The cell before `defuse`."""
-    return cell[1:] if _DEFUSED.match(cell) else cell
 
 
 def sheet_lines(sample: pd.DataFrame) -> list[str]:

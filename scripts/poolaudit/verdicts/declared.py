@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import csv
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
 from typing import Any
 
-from poolaudit.errors import AuditError, nearest
+from poolaudit.errors import AuditError, nearest, shorten
+from poolaudit.reading.complaints import indented
 from poolaudit.scores.measure_names import parse_measure
 from poolaudit.verdicts.findings import CAVEAT, OK, UNSAFE
 
 COLUMNS = ("run", "measure", "value", "than")
+# As tables print them: at most so many digits, no exponent, neither nan nor inf.
+_PRINTED = re.compile(r"[+-]?([0-9]{1,9}(\.[0-9]{0,20})?|\.[0-9]{1,20})")
+_EXACT = Context(prec=60)
 _WORSE = {OK: 0, CAVEAT: 1, UNSAFE: 2}
 
 
@@ -52,19 +57,23 @@ def read_declared(path: Path | str) -> list[Declared]:
             found=str(error),
             expected="a TSV file with the columns " + ", ".join(COLUMNS),
         ) from None
-    rows = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    header = [name.strip() for name in next(rows, [])]
-    if "run" not in header or not set(header) <= set(COLUMNS):
+    rows = [line.split("\t") for line in re.split(r"\r\n|\r|\n", text)]
+    header = [name.strip() for name in rows[0]]
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if "run" not in header or not set(header) <= set(COLUMNS) or twice:
         raise AuditError(
             "The header of the table of declared numbers is not understood.",
             where=f"{path}:1",
-            found=", ".join(header) or "nothing",
-            expected="columns separated by tabs, among " + ", ".join(COLUMNS) + "; run is needed",
+            found=shorten(", ".join(header)) or "nothing",
+            expected="columns separated by tabs, each once, among "
+            + ", ".join(COLUMNS)
+            + "; run is needed",
+            todo="correct the first line",
         )
     declared, mistakes = [], []
-    for line, cells in enumerate(rows, start=2):
+    for line, cells in enumerate(rows[1:], start=2):
         values = {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
-        if not any(values.values()):
+        if not any(cell.strip() for cell in cells):
             continue
         problem = _problem(values, len(cells), len(header))
         if problem:
@@ -73,10 +82,11 @@ def read_declared(path: Path | str) -> list[Declared]:
             given = {name: value or None for name, value in values.items()}
             declared.append(Declared(**given, where=f"{path}:{line}"))
     if mistakes or not declared:
+        more = [f"and {len(mistakes) - 20:,} more"] if len(mistakes) > 20 else []
         raise AuditError(
             "The table of declared numbers has mistakes.",
             where=str(path),
-            found="\n            ".join(mistakes) or "no number",
+            found=indented([*mistakes[:20], *more]) or "no number",
             expected="a run on every line, and values as they are printed",
         )
     return declared
@@ -87,10 +97,9 @@ def _problem(values: Mapping[str, str], n_cells: int, n_columns: int) -> str | N
         return f"{n_cells} cells where the header has {n_columns}"
     if not values["run"]:
         return "no run"
-    try:
-        Decimal(values.get("value") or "0")
-    except InvalidOperation:
-        return f"{values['value']!r} is not a number"
+    value = values.get("value")
+    if value and not _PRINTED.fullmatch(value):
+        return f"{shorten(value)!r} is not a number as tables print them, such as 0.506"
     return None
 
 
@@ -121,8 +130,12 @@ def check(
     orders = {(p["run"], p["other"]): p for p in verdicts["pairs"]}
     found, unknown = [], []
     for one in declared:
-        measure = parse_measure(one.measure).name if one.measure else primary
         place = f"{one.where}: " if one.where else ""
+        try:
+            measure = parse_measure(one.measure).name if one.measure else primary
+        except AuditError as error:
+            unknown.append(f"{place}{error.what}: {error.found}; {error.todo or error.expected}")
+            continue
         if one.than is not None:
             pair, sign = orders.get((one.run, one.than)), 1
             if pair is None:
@@ -202,7 +215,9 @@ def _rounds_to(value: float | None, printed: str) -> bool:
     wanted = Decimal(printed)
     step = Decimal(1).scaleb(wanted.as_tuple().exponent)
     exact = Decimal(value)
-    return wanted == exact.quantize(step, ROUND_HALF_EVEN) or abs(exact - wanted) <= step / 2
+    return (
+        wanted == exact.quantize(step, ROUND_HALF_EVEN, _EXACT) or abs(exact - wanted) <= step / 2
+    )
 
 
 def _shown(value: float | None) -> str:
