@@ -180,3 +180,9 @@ def test_reading_the_scores_on_all_the_judgments():
     assert (found.measures, found.runs, found.query_ids) == (("P@2",), ("a", "b"), ("q1", "q2"))
     np.testing.assert_array_equal(found.values, [[[0.0, np.nan], [1.0, 0.5]]])
     assert found.effective_depth.tolist() == [[[2, 0], [2, 1]]]
+
+
+def test_thousands_of_queries_have_more_sign_changes_than_can_be_counted(recwarn):
+    rng = np.random.default_rng(4)
+    p = randomisation_test(rng.normal(0.2, 1, (1, 5_000)), draws=100)
+    assert p.tolist() == [1 / 101] and not recwarn.list

@@ -177,7 +177,7 @@ def randomisation_test(
     differences = np.nan_to_num(differences)
     slack = 1e-12 * np.abs(differences).sum(axis=1)
     least = np.abs(differences.sum(axis=1)) - slack
-    few = 2.0 ** np.count_nonzero(differences, axis=1) <= draws
+    few = np.count_nonzero(differences, axis=1) <= np.log2(draws)
     extreme = np.zeros(len(differences), np.int64)
     rng = np.random.default_rng(seed)
     for start in range(0, draws if not few.all() else 0, _AT_A_TIME):
