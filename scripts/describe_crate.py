@@ -8,7 +8,7 @@ from pathlib import Path
 from job import job
 from poolaudit.archive import contents, crate
 from poolaudit.escapes import markdown_text
-from poolaudit.files import read_json, sha256, write_json, write_text
+from poolaudit.files import read_json, replacing, sha256, write_json, write_text
 
 README = """\
 # {title}
@@ -28,11 +28,11 @@ with job(snakemake) as log:
     collection, settings = record["collection"], params.archive
     folder = Path(output.crate).parent
     copies = {f"code/{name}": PROJECT / name for name in contents.project_files(PROJECT)}
-    kept = zip(params.kept, snakemake.input.kept, strict=True)
+    kept = zip(params.sha256, snakemake.input.kept, strict=True)
     copies |= {f"inputs/{name}": Path(path) for name, path in kept}
     for name, path in copies.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, folder / name)
+        with replacing(folder / name) as temporary:
+            shutil.copyfile(path, temporary)
     whose = ", the runs and the judgments" if settings["inputs"] == "files" else ""
     write_text(
         output.readme,

@@ -1,5 +1,6 @@
 """What every script does around its one library call: log, report errors, leave a trace."""
 
+import fcntl
 import logging
 import sys
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from poolaudit import provenance
 from poolaudit.errors import AuditError
-from poolaudit.files import write_json
+from poolaudit.files import not_written, write_json
 from poolaudit.joblogs import BEGINS, ENDS, LESS_MEMORY
 
 
@@ -21,20 +22,27 @@ def job(snakemake) -> Iterator[logging.Logger]:
     """
     log = logging.getLogger("poolaudit")
     log.setLevel(logging.DEBUG)
-    file = logging.FileHandler(snakemake.log[0], mode="w", encoding="utf-8")
-    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(file)
+    # A log that cannot be written is no reason for a traceback at each of its lines.
+    logging.raiseExceptions = False
     terminal = logging.StreamHandler()
     terminal.setLevel(logging.INFO)
     terminal.setFormatter(logging.Formatter(f"{_script()}: %(message)s"))
     log.addHandler(terminal)
-    logging.captureWarnings(True)
-    logging.getLogger("py.warnings").addHandler(file)
     try:
+        file = _own_log(snakemake.log[0], log)
+        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        log.addHandler(file)
+        logging.captureWarnings(True)
+        logging.getLogger("py.warnings").addHandler(file)
         # The many jobs of one rule say what they found, and not that they begin.
         log.log(logging.INFO if snakemake.rule == _script() else logging.DEBUG, BEGINS)
         inputs = provenance.read_digests(snakemake.input)
-        yield log
+        _refuse_changed_files(snakemake, inputs)
+        try:
+            yield log
+        finally:
+            # What was read while it changed can also be why the job failed.
+            _refuse_changed_files(snakemake, provenance.read_digests(_own_files(inputs)))
         _leave_trace(snakemake, inputs)
         log.debug(ENDS)
     except AuditError as error:
@@ -46,6 +54,25 @@ def job(snakemake) -> Iterator[logging.Logger]:
     except Exception:
         log.exception("a fault of the program, not of your files")
         sys.exit(1)
+
+
+def _own_log(path: str, log: logging.Logger) -> logging.FileHandler:
+    """Open the log of a job for this process alone.
+
+    A job can outlive its killed Snakemake. The next one of its rule waits here until it has ended,
+    so that what the old one writes, from inputs of before, never comes last.
+    """
+    try:
+        file = logging.FileHandler(path, mode="a", encoding="utf-8")
+    except OSError as error:
+        raise not_written(path, error) from error
+    try:
+        fcntl.flock(file.stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        log.info("waits for the same job of a run that was killed, which is still at work")
+        fcntl.flock(file.stream, fcntl.LOCK_EX)
+    file.stream.truncate(0)
+    return file
 
 
 def _script() -> str:
@@ -61,6 +88,19 @@ def _too_little_memory(snakemake, error: MemoryError) -> AuditError:
         expected=f"about {snakemake.resources.mem_mb:,} MB for what it reads",
         todo=LESS_MEMORY,
     )
+
+
+def _refuse_changed_files(snakemake, inputs: dict[str, str]) -> None:
+    """Refuse files of the user's that are not those that Snakemake hashed when it planned."""
+    planned = snakemake.params.get("sha256", [])
+    planned = list(planned.values()) if isinstance(planned, dict) else planned
+    own = _own_files(inputs)
+    provenance.refuse_changed_files({path: inputs[path] for path in own}, planned)
+
+
+def _own_files(inputs: dict[str, str]) -> list[str]:
+    """The user's files among the inputs: all that the workflow does not make."""
+    return [path for path in inputs if Path(path).parts[0] != "results"]
 
 
 def _leave_trace(snakemake, inputs: dict[str, str]) -> None:

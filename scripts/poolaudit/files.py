@@ -2,22 +2,74 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import shlex
+import shutil
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poolaudit.errors import AuditError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_FULL = {errno.ENOSPC: "no space left", errno.EDQUOT: "your quota is used up"}
+
 
 def sha256(path: Path | str) -> str:
-    """SHA-256 of a file's bytes, as 64 hex digits."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256 of a file's bytes, as 64 hex digits.
+
+    Raises:
+        AuditError: the file is there and cannot be read.
+        FileNotFoundError: it is not there.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise AuditError(
+            "A file cannot be read.",
+            where=str(path),
+            found=error.strerror or str(error),
+            expected="a file that you may read",
+            todo="change its permissions, or name another file",
+        ) from error
+
+
+def refuse_future(paths: Iterable[Path | str]) -> None:
+    """Refuse files that are dated later than now: Snakemake takes what is made of them for old.
+
+    Raises:
+        AuditError: all such files, with the command that helps.
+    """
+    late = [str(path) for path in paths if _is_late(Path(path))]
+    if late:
+        raise AuditError(
+            f"Files are dated in the future: {len(late)}.",
+            where=", ".join(late[:20]),
+            found="a time later than this computer's clock",
+            expected="files that are older than what is made of them",
+            todo=f"if the clock is right: touch {' '.join(map(shlex.quote, late[:20]))}",
+        )
+
+
+def date_back(folder: Path) -> None:
+    """Give every file of a folder that is dated later than now the time of now."""
+    for path in folder.rglob("*"):
+        if _is_late(path):
+            path.touch()
+
+
+def _is_late(path: Path) -> bool:
+    return path.is_file() and path.stat().st_mtime > time.time()
 
 
 def digest(content: Any) -> str:
@@ -31,15 +83,41 @@ def replacing(path: Path | str) -> Iterator[Path]:
 
     The name holds the process id, so that a job that outlived its killed Snakemake cannot write
     into the file of the job that replaced it. When the block raises, the temporary file is removed.
+
+    Raises:
+        AuditError: the file cannot be written.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        yield temporary
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def not_written(path: Path | str, error: OSError) -> AuditError:
+    """Say why a file could not be written, and what helps."""
+    if error.errno in _FULL:
+        free = shutil.disk_usage(Path(path).parent).free
+        return AuditError(
+            "A file cannot be written, for the disk is full.",
+            where=str(path),
+            found=f"{_FULL[error.errno]}: {free / 1e6:.1f} MB without the unfinished file",
+            expected="room for all results",
+            todo="make room and run again; what is done already stays",
+        )
+    return AuditError(
+        "A file cannot be written.",
+        where=str(path),
+        found=error.strerror or str(error),
+        expected="a folder that you may write to",
+        todo="change its permissions, or call snakemake with --directory and another folder",
+    )
 
 
 def write_bytes(path: Path | str, data: bytes) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from poolaudit.errors import AuditError
-from poolaudit.files import read_json, sha256
+from poolaudit.files import digest, read_json, sha256
 
 LIBRARY = Path(__file__).resolve().parent
 # Where the distribution has another name than the module, or another one does the counting.
@@ -44,13 +45,12 @@ def code_of(script: Path) -> dict[str, Any]:
         name = path.relative_to(root).as_posix()
         if name in files:
             continue
-        digest, beside, installed = read_code(path, script.parent)
-        files[name] = digest
+        files[name], beside, installed = read_code(path, script.parent)
         packages |= installed
         waiting += beside
     files, packages = dict(sorted(files.items())), dict(sorted(packages.items()))
-    digest = hashlib.sha256(repr((files, packages)).encode()).hexdigest()
-    return {"digest": digest, "files": files, "packages": packages}
+    both = hashlib.sha256(repr((files, packages)).encode()).hexdigest()
+    return {"digest": both, "files": files, "packages": packages}
 
 
 @cache
@@ -114,16 +114,118 @@ def read_digests(inputs: Iterable[str]) -> dict[str, str]:
     The traces that lie beside the inputs, in `results/<name>/trace`, say what other jobs wrote.
 
     Raises:
-        AuditError: an input is no longer what the job that made it wrote.
+        AuditError: an input is gone, or is no longer what the job that made it wrote.
     """
-    digests = {path: sha256(path) for path in inputs}
-    folders = {Path(*Path(path).parts[:2]) / "trace" for path in digests}
-    written: dict[str, str] = {}
-    for folder in folders:
-        for path in folder.rglob("*.json"):
-            written |= read_json(path)["outputs"]
+    digests, gone = {}, []
+    for path in inputs:
+        try:
+            digests[path] = sha256(path)
+        except FileNotFoundError:
+            gone.append(path)
+    if gone:
+        raise AuditError(
+            f"Files vanished after the run had been planned: {len(gone)}.",
+            where=", ".join(gone[:20]),
+            found="no such file",
+            expected="the files that were there when Snakemake started",
+            todo="put back what is yours, and run again; the workflow makes its own anew",
+        )
+    written = recorded({Path(*Path(path).parts[:2]) for path in digests})
     _refuse([path for path in digests if written.get(path, digests[path]) != digests[path]])
     return digests
+
+
+def refuse_changed_files(read: dict[str, str], planned: Collection[str]) -> None:
+    """Refuse files of the user's that are no longer those that the run was planned with.
+
+    Args:
+        read: SHA-256 of each of the files now, by its path.
+        planned: the SHA-256 that they had when Snakemake made its plan.
+
+    Raises:
+        AuditError: a file changed since.
+    """
+    changed = [path for path in read if read[path] not in planned]
+    if changed:
+        raise AuditError(
+            f"Files changed while the audit was at work: {len(changed)}.",
+            where=", ".join(changed[:20]),
+            found="other bytes than when the run was planned",
+            expected="files that nobody writes while they are read",
+            todo="wait until they are written, and run again",
+        )
+
+
+def recorded(folders: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of each artifact as its job wrote it, from the traces in `trace/` of each folder.
+
+    A trace that is damaged stands for itself, with a digest that no file has.
+    """
+    written: dict[str, str] = {}
+    for folder in folders:
+        for path in sorted((folder / "trace").rglob("*.json")):
+            record = _read_trace(path)
+            written |= record["outputs"] if record else {str(path): ""}
+    return written
+
+
+def _read_trace(path: Path) -> dict[str, Any] | None:
+    """A trace, which vouches for itself; None if it is damaged."""
+    try:
+        record = read_json(path)
+        stated = record.pop("sha256")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return record if stated == digest(record) else None
+
+
+def refuse_changed(folders: Iterable[Path]) -> None:
+    """Refuse results that are no longer what the jobs wrote; what is missing is made anew.
+
+    Raises:
+        AuditError: an artifact or a trace has other bytes; all of them are named.
+    """
+    written = recorded(folders)
+    _refuse([path for path in written if Path(path).exists() and content(path) != written[path]])
+
+
+def content(path: Path | str) -> str:
+    """SHA-256 of a file, or of the names and bytes of all files in a folder."""
+    path = Path(path)
+    if not path.is_dir():
+        return sha256(path)
+    # By this file Snakemake knows the time of a folder.
+    inside = (p for p in path.rglob("*") if p.is_file() and p.name != ".snakemake_timestamp")
+    return digest({p.relative_to(path).as_posix(): sha256(p) for p in inside})
+
+
+def remove_leftovers(folder: Path, made: Collection[str]) -> list[str]:
+    """Take away what was made by settings of before, so that nobody takes it for results of now.
+
+    Args:
+        folder: the results folder of a collection.
+        made: every file that the settings of now ask for, or may ask for.
+
+    Returns:
+        The artifacts that were taken away. Only those go that the records of the folder name and
+        whose bytes are those of the record; so do files that killed jobs left half written.
+    """
+    written = recorded([folder])
+    if (folder / "provenance.json").is_file():
+        artifacts = read_json(folder / "provenance.json")["artifacts"]
+        written = {name: made["sha256"] for name, made in artifacts.items()} | written
+    traces = {path.as_posix(): sha256(path) for path in (folder / "trace").rglob("*.json")}
+    left = [
+        path
+        for path, known in sorted((written | traces).items())
+        if path not in made
+        and Path(path).is_relative_to(folder)
+        and Path(path).is_file()
+        and sha256(path) == known
+    ]
+    for path in [*left, *folder.rglob(".*.part")]:
+        Path(path).unlink()
+    return left
 
 
 def trace(
@@ -143,13 +245,14 @@ def trace(
         made_from: of a job that does the same with each file of a batch, the one input behind each
             output.
     """
-    return {
+    record = {
         "rule": rule,
         "params": params,
         "inputs": inputs,
         "made_from": made_from or {},
-        "outputs": {path: sha256(path) for path in outputs},
+        "outputs": {path: content(path) for path in outputs},
     }
+    return record | {"sha256": digest(record)}
 
 
 def collect(traces: Iterable[Path]) -> dict[str, Any]:
@@ -160,14 +263,17 @@ def collect(traces: Iterable[Path]) -> dict[str, Any]:
     """
     artifacts, changed = {}, []
     for path in sorted(traces):
-        record = read_json(path)
-        for name, digest in record["outputs"].items():
-            if sha256(name) != digest:
+        record = _read_trace(path)
+        if record is None:
+            changed.append(str(path))
+            continue
+        for name, written in record["outputs"].items():
+            if sha256(name) != written:
                 changed.append(name)
             source = record["made_from"].get(name)
             inputs = record["inputs"]
             artifacts[name] = {
-                "sha256": digest,
+                "sha256": written,
                 "rule": record["rule"],
                 "inputs": {source: inputs[source]} if source else inputs,
                 "params": record["params"],
@@ -198,10 +304,11 @@ def repository(root: Path) -> dict[str, Any]:
 
 def _refuse(changed: list[str]) -> None:
     if changed:
+        names = " ".join(map(shlex.quote, changed[:20]))
         raise AuditError(
             f"Artifacts were changed after they had been made: {len(changed)}.",
             where=", ".join(changed[:20]),
             found="other bytes than their job wrote",
             expected="artifacts that only the workflow writes",
-            todo="delete them and run again; the workflow makes them anew",
+            todo=f"rm -r {names}\n            and run again; the workflow makes them anew",
         )

@@ -61,8 +61,6 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for file in self._files:
-            file.close()
         self._open.__exit__(kind, error, trace)
 
     def add(self, pairs: Pairs, rankings: Rankings) -> None:
@@ -73,6 +71,8 @@ class Writer:
                 pq.ParquetWriter(path, table.schema, compression="zstd")
                 for path, table in zip(self._parts, tables, strict=True)
             ]
+            for file in self._files:
+                self._open.callback(file.close)
         for file, table in zip(self._files, tables, strict=True):
             file.write_table(table, row_group_size=max(1, table.num_rows))
         self._n_queries += len(pairs.query_ids)

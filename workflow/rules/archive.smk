@@ -17,6 +17,7 @@ rule describe_crate:
         readme="results/{collection}/README.md",
         code=directory("results/{collection}/code"),
         inputs=directory("results/{collection}/inputs"),
+        trace="results/{collection}/trace/describe_crate.json",
     log:
         "results/{collection}/logs/describe_crate.log",
     benchmark:
@@ -29,7 +30,7 @@ rule describe_crate:
     params:
         title=title,
         archive=archive_settings,
-        kept={name: files.sha256(path) for name, path in kept_inputs().items()},
+        sha256={name: files.sha256(path) for name, path in kept_inputs().items()},
         project=project_digest(),
         repository=provenance.repository(SCRIPTS.parent),
         code=code_of("describe_crate"),

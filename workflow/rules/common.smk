@@ -11,7 +11,7 @@ from snakemake.logging import logger
 SCRIPTS = Path(workflow.basedir).resolve().parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 
-from poolaudit import files, joblogs, provenance
+from poolaudit import files, joblogs, owner, provenance
 from poolaudit.archive import contents
 from poolaudit.batches import batches
 from poolaudit.config import (
@@ -26,10 +26,17 @@ from poolaudit.errors import AuditError
 from poolaudit.scores.measure_names import levels_of, parse_measures
 
 CAMPAIGN = "results/campaign"
+# What is made from the traces of all other jobs.
+LAST = ["record_provenance", "render_report", "describe_crate"]
 
 try:
     check_settings(config, SCHEMAS / "config.schema.yaml", where="config/config.yaml or --config")
     AUDIT = load_collection(config["collection"], made=[CAMPAIGN])
+    RESULTS = Path("results", AUDIT.name)
+    owner.refuse_other(RESULTS, AUDIT.file)
+    # The jobs of a cluster load this too, while others are at work.
+    if workflow.is_main_process:
+        provenance.refuse_changed([RESULTS, Path(CAMPAIGN)])
 except AuditError as error:
     raise WorkflowError(str(error)) from None
 
@@ -51,6 +58,19 @@ DEPTHS = SETTINGS["pool"]["depths"] if POOLED else []
 
 wildcard_constraints:
     collection=re.escape(AUDIT.name),
+
+
+onstart:
+    try:
+        files.refuse_future([*map(find, read_files()), AUDIT.file])
+        # Where the clock was set back.
+        for folder in (RESULTS, Path(CAMPAIGN)):
+            files.date_back(folder)
+        owner.sign(RESULTS, AUDIT.file)
+        for path in provenance.remove_leftovers(RESULTS, wanted()):
+            logger.info(f"taken away, for the settings ask for it no longer: {path}")
+    except AuditError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def code_of(script):
@@ -106,7 +126,10 @@ def local_file(path):
 
 def digest_of(path):
     """SHA-256 of a file of the user's; a file that the workflow makes is traced by its own rule."""
-    return "made by the workflow" if is_made(path) else files.sha256(find(path))
+    try:
+        return "made by the workflow" if is_made(path) else files.sha256(find(path))
+    except AuditError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def contributors():
@@ -180,6 +203,12 @@ def user_files():
     named["check.declared"] = SETTINGS["check"].get("declared")
     named |= {f"run {run}": str(row.path) for run, row in RUNS.items()}
     return {name: path for name, path in named.items() if path}
+
+
+def read_files():
+    """The same, and the run sheet, without what the workflow makes."""
+    paths = [*user_files().values(), SETTINGS["runs"]]
+    return [path for path in paths if not is_made(path)]
 
 
 def project_digest():
@@ -369,19 +398,22 @@ def artifacts(wildcards):
 
 
 def everything():
-    """All that an audit leaves for its reader, so that what was deleted is made again."""
-    names = ["report.html", "ro-crate-metadata.json", "tail/sample.tsv", "tail/sample.html"]
-    names += ["tail/read-first.tsv", "tail/read-first.html", "tail/read-first-pairs.parquet"]
-    if folded_judgments():
-        names += ["judgments-folded.qrels", "judgments-folded.parquet"]
-    names += [f"pools/depth-{depth}.qrels" for depth in DEPTHS]
-    names += [f"pools/unjudged-{depth}.tsv" for depth in DEPTHS]
-    for name in artifact_names().values():
-        names += name if isinstance(name, list) else [name]
-    return [f"results/{AUDIT.name}/{name}" for name in names]
+    """All that an audit makes, so that what was deleted is made again."""
+    return made_by([*traces(), *(f"{RESULTS}/trace/{job}.json" for job in LAST)])
 
 
-def traces(wildcards):
+def wanted():
+    """The same, with what is made only when asked for."""
+    return everything() + made_by([f"{RESULTS}/trace/check_declared.json"])
+
+
+def made_by(traces):
+    """All outputs of the jobs that leave these traces."""
+    outputs = [r.expand_output({"collection": AUDIT.name})[0] for r in workflow.rules]
+    return [str(path) for paths in outputs if set(traces) & set(paths) for path in paths]
+
+
+def traces(wildcards=None):
     """The traces of the jobs that made the artifacts."""
     jobs = ["fetch_judgments", *(f"normalize_runs/{n}" for n in BATCHES)]
     jobs += ["compare_topics", "build_pairs", "explain_judgments", "evaluate_runs"]
@@ -403,6 +435,6 @@ def traces(wildcards):
         jobs += ["evaluate_sparse_labels"]
     if truth_file():
         jobs += ["evaluate_truth"]
-    folder = f"results/{wildcards.collection}/trace"
+    folder = f"{RESULTS}/trace"
     campaign = [f"{CAMPAIGN}/trace/simulate_campaign.json"] if is_made(AUDIT.rows[0].path) else []
     return campaign + [f"{folder}/{job}.json" for job in jobs]

@@ -12,6 +12,7 @@ rule record_provenance:
             caption="../report/captions/provenance.rst",
             category="Provenance",
         ),
+        trace="results/{collection}/trace/record_provenance.json",
     log:
         "results/{collection}/logs/record_provenance.log",
     benchmark:
