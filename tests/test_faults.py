@@ -152,7 +152,8 @@ def test_a_collection_of_the_project_may_be_replaced_by_one_of_the_user(tmp_path
 
 
 JOB = """\
-import sys
+import sys, time
+from pathlib import Path
 from types import SimpleNamespace
 from snakemake.iocontainers import Namedlist
 from job import job
@@ -168,48 +169,45 @@ snakemake = SimpleNamespace(
 )
 with job(snakemake) as log:
     log.info("at work")
-    sys.stdin.readline()
+    while not Path("go").exists():
+        time.sleep(0.05)
     write_text("output", text)
 """
 
 
 @pytest.fixture
 def begin(tmp_path):
-    """Starts a job that reads `input`, waits for a line and writes `output`."""
+    """Starts a job that reads `input`, waits for a file `go` and writes `output`."""
     (tmp_path / "some_rule.py").write_text(JOB)
     (tmp_path / "input").write_text("of the user")
 
-    def begin(text: str, until: str) -> subprocess.Popen:
-        words = [sys.executable, "some_rule.py", text, sha256(tmp_path / "input")]
+    def begin(text: str, says: str) -> subprocess.Popen:
         process = subprocess.Popen(
-            words,
+            [sys.executable, "some_rule.py", text, sha256(tmp_path / "input")],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
-        while until not in process.stderr.readline():
-            assert process.poll() is None
+        assert any(says in line for line in process.stderr), f"{text} did not say {says}"
         return process
 
     return begin
 
 
 def test_a_job_that_outlived_its_snakemake_never_writes_last(begin, tmp_path):
-    old = begin("old", until="at work")
-    new = begin("new", until="waits for the same job of a run that was killed")
-    for process in (old, new):
-        process.communicate("go on\n")
-        assert process.returncode == 0
+    old = begin("old", "at work")
+    new = begin("new", "waits for the same job of a run that was killed")
+    (tmp_path / "go").touch()
+    assert (old.wait(timeout=60), new.wait(timeout=60)) == (0, 0)
     assert (tmp_path / "output").read_text() == "new"
 
 
 def test_a_file_that_changes_while_it_is_read_stops_the_job(begin, tmp_path):
-    process = begin("new", until="at work")
+    process = begin("new", "at work")
     (tmp_path / "input").write_text("of somebody else")
-    said = process.communicate("go on\n")[1]
+    (tmp_path / "go").touch()
+    said = process.communicate(timeout=60)[1]
     assert process.returncode == 1 and "Traceback" not in said
     assert "Files changed while the audit was at work: 1." in said and "input" in said
 
