@@ -2,6 +2,7 @@
 
 import fcntl
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,15 +46,31 @@ def job(snakemake) -> Iterator[logging.Logger]:
             _refuse_changed_files(snakemake, provenance.read_digests(_own_files(inputs)))
         _leave_trace(snakemake, inputs)
         log.debug(ENDS)
+        _end(0)
     except AuditError as error:
         log.error("%s", error)
-        sys.exit(1)
+        _end(1)
     except MemoryError as error:
         log.error("%s", _too_little_memory(snakemake, error))
-        sys.exit(1)
+        _end(1)
+    except KeyboardInterrupt:
+        log.debug("interrupted, and so it %s", ENDS)
+        _end(130)
     except Exception:
         log.exception("a fault of the program, not of your files")
-        sys.exit(1)
+        _end(1)
+
+
+def _end(status: int) -> None:
+    """End the process at once, as everything is written.
+
+    A thread of Arrow that still lets go of what Python gave it while the interpreter is taken down
+    aborts a process that has done all its work.
+    """
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _own_log(path: str, log: logging.Logger) -> logging.FileHandler:
@@ -71,6 +88,9 @@ def _own_log(path: str, log: logging.Logger) -> logging.FileHandler:
     except BlockingIOError:
         log.info("waits for the same job of a run that was killed, which is still at work")
         fcntl.flock(file.stream, fcntl.LOCK_EX)
+    except OSError as error:
+        # Some file systems of clusters know no locks; there the queue ends what it started.
+        log.debug("the log is not locked: %s", error)
     file.stream.truncate(0)
     return file
 

@@ -7,10 +7,14 @@ tried.
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import logging
 import os
 import random
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +23,7 @@ from pathlib import Path
 import pytest
 
 import faults
+import job
 from poolaudit import owner, provenance
 from poolaudit.errors import AuditError
 from poolaudit.files import date_back, not_written, refuse_future, sha256, write_json, write_text
@@ -188,6 +193,8 @@ def begin(tmp_path):
             env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")},
             stderr=subprocess.PIPE,
             text=True,
+            # A shell that runs the tests in the background may have SIGINT ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         assert any(says in line for line in process.stderr), f"{text} did not say {says}"
         return process
@@ -210,6 +217,38 @@ def test_a_file_that_changes_while_it_is_read_stops_the_job(begin, tmp_path):
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 1 and "Traceback" not in said
     assert "Files changed while the audit was at work: 1." in said and "input" in said
+
+
+ARROW = """
+    import pyarrow as pa, pyarrow.csv as csv
+
+    class Slow:
+        closed = False
+
+        def read(self, size):
+            time.sleep(0.1)
+            return b"a,b\\n" * 2**16
+
+    open_csv = csv.open_csv(pa.PythonFile(Slow(), "r"))
+    open_csv.read_next_batch()
+"""
+
+
+def test_a_thread_of_arrow_that_is_still_at_work_does_not_abort_a_job_that_is_done(begin, tmp_path):
+    script = tmp_path / "some_rule.py"
+    script.write_text(script.read_text() + ARROW)
+    process = begin("new", "at work")
+    (tmp_path / "go").touch()
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 0
+
+
+def test_an_interrupted_job_says_nothing_and_writes_nothing(begin, tmp_path):
+    process = begin("new", "at work")
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 130
+    assert not (tmp_path / "output").exists()
 
 
 def test_a_file_that_vanished_since_the_plan_is_named(tmp_path):
@@ -298,6 +337,16 @@ def test_a_full_disk_is_told_with_the_file_and_the_room_left(tmp_path):
     assert done.stdout.count("for the disk is full") == 2, done.stdout
     assert "full/a.qrels" in done.stdout and "full/a.parquet" in done.stdout
     assert "0.1 MB without the unfinished file" in done.stdout
+
+
+def test_where_a_log_cannot_be_locked_the_job_goes_on(tmp_path, monkeypatch):
+    def without_locks(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", without_locks)
+    opened = job._own_log(str(tmp_path / "log"), logging.getLogger("a job"))
+    opened.close()
+    assert (tmp_path / "log").read_text() == ""
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
