@@ -16,6 +16,7 @@ from poolaudit.verdicts.numbers import Evidence
 
 with job(snakemake) as log:
     params, made = snakemake.params, snakemake.input
+    # Without a cutoff every row can count once more is judged.
     all_pairs, rankings = stored.read(
         made.pairs, made.rankings, to=parse_measure(params.primary["measure"]).cutoff
     )

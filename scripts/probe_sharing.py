@@ -13,11 +13,13 @@ from poolaudit.sharing.probing import looks_to, probe
 with job(snakemake) as log:
     params = snakemake.params
     nominal = nominal_depth(params.nominal, *map(read_json, snakemake.input.explanation))
-    to = looks_to(params.primary["measure"], nominal, params.depths)
+    # titlestat wants to see that the texts are those of all documents.
+    cut = looks_to(params.primary["measure"], nominal, params.depths)
+    documents = open_documents(list(snakemake.input.documents), params.store)
+    to = None if documents else cut
     all_pairs, rankings = stored.read(snakemake.input.pairs, snakemake.input.rankings, to=to)
     topics = pq.read_table(snakemake.input.topics).to_pydict()
     titles = dict(zip(topics["query_id"], topics["text"], strict=True))
-    documents = open_documents(list(snakemake.input.documents), params.store)
     figures, summary = probe(
         all_pairs,
         rankings,

@@ -14,6 +14,7 @@ from poolaudit.verdicts import reading_order
 
 with job(snakemake) as log:
     params, made, output = snakemake.params, snakemake.input, snakemake.output
+    # Without a cutoff every row can count once more is judged.
     all_pairs, rankings = stored.read(
         made.pairs, made.rankings, to=parse_measure(params.measure).cutoff
     )

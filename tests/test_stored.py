@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import literal
 from poolaudit import stored
+from poolaudit.errors import AuditError
 from poolaudit.joining import Runs
 from poolaudit.pairs import Contributor, build, near
 
@@ -124,3 +125,17 @@ def test_unjudged_and_unpooled_pairs_are_null_in_the_file(whole, tmp_path):
     judged = np.array([grade is not None for grade in table["relevance"].to_pylist()])
     assert table.filter(pa.array(~judged))["doc_id"].to_pylist() == list("cefyzln")
     assert table["best_rank"].to_pylist()[4:6] == [None, None]
+
+
+def test_tables_whose_batches_do_not_match_are_refused(whole, tmp_path):
+    stored.write(*whole, tmp_path / "pairs", tmp_path / "rankings")
+    pq.write_table(pq.read_table(tmp_path / "rankings"), tmp_path / "rankings", row_group_size=5)
+    with pytest.raises(AuditError, match="do not belong together"):
+        stored.read(tmp_path / "pairs", tmp_path / "rankings")
+
+
+def test_a_batch_that_would_be_divided_is_refused(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(stored, "MOST_ROWS", 10)
+    with pytest.raises(AuditError, match="more documents than a batch can hold"):
+        stored.write(*whole, tmp_path / "pairs", tmp_path / "rankings")
+    assert list(tmp_path.iterdir()) == []

@@ -433,6 +433,7 @@ def _absence(path: Path) -> str:
 
 
 def _is_made(path: Path, made: Iterable[str]) -> bool:
+    path = Path(os.path.normpath(path))
     return any(path.is_relative_to(folder) for folder in made)
 
 

@@ -201,7 +201,10 @@ def near(pairs: Pairs, rankings: Rankings, to: int) -> tuple[Pairs, Rankings]:
     """Cut the tables to what counts for a stage that looks no further than rank `to`.
 
     What is left out are documents that nobody judged below that rank in a list, and pairs that all
-    runs returned below it. They weigh nothing in any measure; `length` still counts them.
+    runs returned below it. They weigh nothing in any score on the judgments that there are;
+    `length` still counts them. Where documents are supposed to be judged, as in bounds, a document
+    that is open because one run has it above the rank counts in other lists below it too: for a
+    measure with a cutoff `to` must be that cutoff, and for one without nothing may be left out.
 
     Args:
         pairs, rankings: the two tables.

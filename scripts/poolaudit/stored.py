@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from poolaudit.errors import AuditError
 from poolaudit.files import replacing
 from poolaudit.pairs import (
     NEVER,
@@ -32,6 +33,9 @@ from poolaudit.pairs import (
     near_pairs,
 )
 from poolaudit.reading.columns import one, to_numpy
+
+# Arrow divides a longer row group without a word.
+MOST_ROWS = 2**26
 
 
 class Writer:
@@ -74,6 +78,7 @@ class Writer:
             for file in self._files:
                 self._open.callback(file.close)
         for file, table in zip(self._files, tables, strict=True):
+            _refuse_division(table)
             file.write_table(table, row_group_size=max(1, table.num_rows))
         self._n_queries += len(pairs.query_ids)
         self._n_pairs += len(pairs)
@@ -103,6 +108,17 @@ class Writer:
             "pair": pa.array(rankings.pair + np.int32(self._n_pairs)),
         }
         return _described(columns, runs=list(rankings.runs), queries=self._queries)
+
+
+def _refuse_division(table: pa.Table) -> None:
+    if table.num_rows > MOST_ROWS:
+        raise AuditError(
+            "One query has more documents than a batch can hold.",
+            where="the runs together",
+            found=f"{table.num_rows:,} rows",
+            expected=f"at most {MOST_ROWS:,}, which Parquet keeps in one row group",
+            todo="cut the runs to fewer documents",
+        )
 
 
 def _nullable(values: np.ndarray, nothing: int) -> pa.Array:
@@ -138,8 +154,17 @@ def batches(
         to: as in `near`; None for all that is there.
     """
     pairs_file, rankings_file = pq.ParquetFile(pairs_path), pq.ParquetFile(rankings_path)
+    groups = pairs_file.num_row_groups, rankings_file.num_row_groups
+    if groups[0] != groups[1]:
+        raise AuditError(
+            "The two tables do not belong together.",
+            where=f"{pairs_path} and {rankings_path}",
+            found=f"{groups[0]} and {groups[1]} row groups",
+            expected="one of each for every batch of queries",
+            todo="delete both, and run again",
+        )
     first = 0
-    for number in range(pairs_file.num_row_groups):
+    for number in range(groups[0]):
         pairs = _pairs(pairs_file, number)
         rankings = _rankings(rankings_file, number, pairs.query_ids, first)
         first += len(pairs)

@@ -1,6 +1,7 @@
 # What every stage shares: the collection's settings and small named functions of them.
 # Takes config["collection"]; gives AUDIT, RUNS, BATCHES, POOLED, DEPTHS and the functions below.
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -116,7 +117,7 @@ def minutes(wildcards, input, attempt):
 
 def is_made(path):
     """Whether the workflow makes this file itself."""
-    return Path(path).is_relative_to(CAMPAIGN)
+    return Path(os.path.normpath(path)).is_relative_to(CAMPAIGN)
 
 
 def local_file(path):
@@ -436,5 +437,6 @@ def traces(wildcards=None):
     if truth_file():
         jobs += ["evaluate_truth"]
     folder = f"{RESULTS}/trace"
-    campaign = [f"{CAMPAIGN}/trace/simulate_campaign.json"] if is_made(AUDIT.rows[0].path) else []
+    made = map(is_made, user_files().values())
+    campaign = [f"{CAMPAIGN}/trace/simulate_campaign.json"] if any(made) else []
     return campaign + [f"{folder}/{job}.json" for job in jobs]
