@@ -188,7 +188,20 @@ def against(wildcards):
     """The files of the audit that the target compare sets this one beside."""
     if "against" not in config:
         raise WorkflowError("Name another audit: --config against=<an archive or a results folder>")
-    return [ancient(str(path)) for path in contents.audit_files(Path(config["against"]))]
+    other = Path(config["against"])
+    if not other.exists():
+        raise WorkflowError(
+            str(
+                AuditError(
+                    "The other audit is missing.",
+                    where="--config against",
+                    found=f"no file or folder {other}",
+                    expected="an archive or a results folder of an audit",
+                    todo="correct the path",
+                )
+            )
+        )
+    return [ancient(str(path)) for path in contents.audit_files(other)]
 
 
 def against_digests(wildcards):
