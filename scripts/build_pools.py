@@ -6,7 +6,6 @@ import pyarrow.parquet as pq
 
 from job import job
 from poolaudit import pairs, stored
-from poolaudit.escapes import defuse
 from poolaudit.files import read_json, write_table, write_text
 from poolaudit.pools import depth_pools
 from poolaudit.pools.routes import pool_routes, read_named_routes, routes_of_judgments
@@ -45,7 +44,5 @@ with job(snakemake) as log:
     for i, depth in enumerate(params.depths):
         write_text(output.judgments[i], depth_pools.depth_judgments(all_pairs, depth))
         unjudged = depth_pools.unjudged(all_pairs, depth, texts)
-        for name in ("query_id", "doc_id", "text"):
-            unjudged[name] = unjudged[name].map(defuse)
         write_text(output.unjudged[i], unjudged.to_csv(sep="\t", index=False))
         log.info("depth %d: %d pairs in the pool", depth, all_pairs.in_pool(depth).sum())

@@ -7,19 +7,8 @@ from pathlib import Path
 
 from job import job
 from poolaudit.archive import contents, crate
-from poolaudit.escapes import markdown_text
 from poolaudit.files import read_json, replacing, sha256, write_json, write_text
 
-README = """\
-# {title}
-
-The audit `{collection}` by poolaudit, as one research object. `report.html` is the report;
-`ro-crate-metadata.json` describes every file with its SHA-256, `provenance.json` says which rule
-made it from what. `code/` holds the workflow, `inputs/` the settings{inputs}.
-
-`code/scripts/verify.py` checks an archive of this: every digest, and that the numbers come out
-again.
-"""
 PROJECT = Path(__file__).resolve().parents[1]
 
 with job(snakemake) as log:
@@ -33,11 +22,8 @@ with job(snakemake) as log:
     for name, path in copies.items():
         with replacing(folder / name) as temporary:
             shutil.copyfile(path, temporary)
-    whose = ", the runs and the judgments" if settings["inputs"] == "files" else ""
-    write_text(
-        output.readme,
-        README.format(title=markdown_text(params.title), collection=collection, inputs=whose),
-    )
+    archived = settings["inputs"] == "files"
+    write_text(output.readme, crate.readme(params.title, collection, archived))
 
     made = [
         *record["artifacts"],

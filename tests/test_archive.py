@@ -151,6 +151,50 @@ def test_a_tampered_archive_is_refused_and_the_file_named(archive, tmp_path):
     assert named in done.stderr
 
 
+def forged(archive: Path, folder: Path, **files: bytes) -> Path:
+    """The archive with some files changed or added, and every digest of its manifests made anew."""
+    bag.open_bag(archive).extract(folder / "payload", "data/")
+    for name, content in files.items():
+        (folder / "payload" / name).write_bytes(content)
+    paths = [path for path in (folder / "payload").rglob("*") if path.is_file()]
+    payload = {path.relative_to(folder / "payload").as_posix(): path for path in paths}
+    bag.write_bag(folder / "forged.zip", payload)
+    return folder / "forged.zip"
+
+
+def test_a_number_changed_together_with_the_manifest_is_named(archive, tmp_path):
+    done = verify(forged(archive, tmp_path, **{"evaluation/nonrelevant.parquet": b"PAR1"}))
+    assert done.returncode == 1
+    assert "its files are not those of its provenance\n  data/evaluation/non" in done.stderr
+
+
+def test_code_that_is_not_this_projects_runs_on_request_only(archive, tmp_path):
+    code = bag.open_bag(archive).read("data/code/scripts/job.py")
+    code += f"\nopen({str(tmp_path / 'ran')!r}, 'w')\n".encode()
+    path = forged(archive, tmp_path, **{"code/scripts/job.py": code})
+    done = verify(path)
+    assert done.returncode == 0, done.stderr
+    assert "Its code is not this project's (1 files, such as scripts/job.py)" in done.stdout
+    assert "artifacts come out again" not in done.stdout and not (tmp_path / "ran").exists()
+
+
+def test_no_archived_input_is_run(archive, tmp_path):
+    trap = f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit(9)\n".encode()
+    inputs = {f"inputs/{name}.py": trap for name in ("snakemake", "numpy", "sitecustomize")}
+    done = verify(forged(archive, tmp_path, **inputs))
+    assert done.returncode == 0, done.stderr
+    assert "artifacts come out again" in done.stdout and not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("path", ["../../outside", "/outside/run00"])
+def test_a_provenance_that_leads_elsewhere_is_refused(archive, tmp_path, path):
+    record = json.loads(bag.open_bag(archive).read("data/provenance.json"))
+    record["artifacts"][f"{RESULTS}/pairs.parquet"]["inputs"][path] = "0" * 64
+    done = verify(forged(archive, tmp_path, **{"provenance.json": json.dumps(record).encode()}))
+    assert done.returncode == 1
+    assert "names what no audit can" in done.stderr and path in done.stderr
+
+
 def test_an_archive_that_would_write_elsewhere_is_refused(archive, tmp_path):
     copy = shutil.copy(archive, tmp_path / "archive.zip")
     with zipfile.ZipFile(copy, "a") as opened:

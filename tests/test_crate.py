@@ -2,7 +2,7 @@
 
 import pytest
 
-from poolaudit.archive.crate import Facts, describe
+from poolaudit.archive.crate import Facts, describe, readme
 
 FILES = {
     "README.md": ("1" * 64, 10),
@@ -83,3 +83,10 @@ def test_authors_and_the_licence_are_those_of_the_settings():
     assert entities["./"]["license"] == {"@id": licence}
     assert crate()["#no-licence"]["name"] == "No licence is stated"
     assert "author" not in crate(authors=[])["./"]
+
+
+def test_the_first_page_takes_a_title_for_text():
+    page = readme("A <b>title</b> [x](y)", "small", archived=True)
+    assert page.startswith(r"# A \<b\>title\</b\> \[x\](y)" "\n")
+    assert "the runs and the judgments" in page
+    assert "the runs and the judgments" not in readme("A", "small", archived=False)

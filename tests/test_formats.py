@@ -490,3 +490,15 @@ def test_the_table_of_cases_names_every_test_and_no_other():
         "test_the_judgments_of_trec_8_are_read",
         "test_the_table_of_cases_names_every_test_and_no_other",
     }
+
+
+def test_a_quoted_line_end_before_a_bad_row_is_a_mistake_like_others(write):
+    text = complaint(write(b'\n\nquery_id,doc_id,rank,score\nq1,d1,1,9\n",d2,2,8\n\n'))
+    assert "columns, where the header has 4" in text
+
+
+def test_a_parquet_file_with_damaged_names_cannot_be_read(write):
+    table = pa.table({"query_id": ["q1"], "doc_id": ["d1"], "score": [1.0]})
+    content = parquet_of(table)
+    damaged = content.replace(b"doc_id", b"doc\xcfid")
+    assert "the Parquet file cannot be read" in complaint(write(damaged))

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import literal
 from poolaudit.errors import AuditError
 from poolaudit.pairs import NEVER, UNJUDGED, Contributor, build
 from poolaudit.pools import depth_pools
@@ -111,6 +112,12 @@ def test_what_is_left_to_read_comes_with_its_rank_and_the_text_of_the_query(tabl
         {"query_id": "q1", "doc_id": "d", "best_rank": 3, "text": "tabs and lines"}
     ]
     assert depth_pools.unjudged(pairs, 2).empty
+
+
+def test_no_cell_of_what_is_left_to_read_is_a_formula():
+    pairs, _ = literal.tables("-q: a=1", {"A": "-q: a +d"})
+    left = depth_pools.unjudged(pairs, 2, {"-q": "=1+1"})
+    assert left.iloc[0].tolist() == ["'-q", "'+d", 2, "'=1+1"]
 
 
 def test_the_trade_adds_up_what_each_depth_costs_and_finds(tables):

@@ -132,6 +132,14 @@ def test_subtopics_are_recognised_and_answered(write):
     assert "subtopics or judging groups" in error.todo
 
 
+def test_grades_above_100_are_refused(write):
+    # Bounds and the judging form go through every grade up to the highest.
+    assert read_judgments(write("q 0 a 100"))["relevance"].to_pylist() == [100]
+    error = refusal(read_judgments, write("q 0 a 101", "q 0 b 0"))
+    assert "whole numbers from -32768 to 100" in error.what
+    assert "line 1: the grade is 101" in error.found
+
+
 def test_float_grades_are_recognised_and_answered(write):
     error = refusal(read_judgments, write("1 0 a 1", "1 0 b 0.5", "1 0 c nan", "1 0 d 40000"))
     assert "line 2: the grade is 0.5: 1 0 b 0.5" in error.found

@@ -51,6 +51,19 @@ def refusal(path, **settings) -> AuditError:
     return error.value
 
 
+@pytest.mark.parametrize(
+    "rows", [["q a 1", "q b 0x10"], ["q\ta\t1", "q\tb\t0X10"], ["q a 1", " q  b  0x10"]]
+)
+def test_a_hexadecimal_rank_is_no_whole_number(write, rows):
+    # pyarrow would read 0x10 as 16.
+    error = refusal(write(*rows))
+    assert "line 2: the rank is missing or no whole number" in error.found
+
+
+def test_an_id_that_begins_with_0x_is_an_id(write):
+    assert order(write("q Q0 0x2 1 2.0 t", "q Q0 0x10 2 1.0 t")) == ["0x2", "0x10"]
+
+
 # The order
 
 

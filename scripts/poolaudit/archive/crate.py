@@ -11,6 +11,18 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from poolaudit.escapes import markdown_text
+
+_README = """\
+# {title}
+
+The audit `{collection}` by poolaudit, as one research object. `report.html` is the report;
+`ro-crate-metadata.json` describes every file with its SHA-256, `provenance.json` says which rule
+made it from what. `code/` holds the workflow, `inputs/` the settings{inputs}.
+
+`code/scripts/verify.py` checks an archive of this: every digest, and that the numbers come out
+again.
+"""
 WORKFLOW = "code/workflow/Snakefile"
 _PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
@@ -279,3 +291,15 @@ def _format(name: str) -> tuple[str, str, str]:
 def _formats(files: Mapping[str, Any]) -> list[dict[str, Any]]:
     known = {_format(name)[1]: _format(name)[2] for name in files}
     return [{"@id": address, "@type": "WebSite", "name": name} for address, name in known.items()]
+
+
+def readme(title: str, collection: str, archived: bool) -> str:
+    """The page that greets who opens the crate, as Markdown.
+
+    Args:
+        title: of the audit.
+        collection: its name.
+        archived: whether the runs and the judgments themselves are in the crate.
+    """
+    whose = ", the runs and the judgments" if archived else ""
+    return _README.format(title=markdown_text(title), collection=collection, inputs=whose)

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from poolaudit.errors import AuditError
+from poolaudit.escapes import defuse
 from poolaudit.pairs import KINDS, NEVER, UNJUDGED, Contributor, Pairs, Rankings
 
 BANDS = (5, 10, 20, 50, 100, 200, 500, 1000)
@@ -68,15 +69,16 @@ def unjudged(pairs: Pairs, depth: int, texts: dict[str, str] | None = None) -> p
 
     Returns:
         query_id, doc_id, best_rank, text: the pairs of the pool without a grade, in the order of
-        query, best rank and document. Tabs and line ends in texts become blanks.
+        query, best rank and document. No cell is a formula of a spreadsheet (`defuse`).
     """
     rows = np.flatnonzero(pairs.in_pool(depth) & (pairs.relevance < 0))
     rows = rows[np.lexsort((rows, pairs.best_rank[rows], pairs.query[rows]))]
-    text = [" ".join(((texts or {}).get(q) or "").split()) for q in pairs.query_ids]
+    text = [defuse((texts or {}).get(q) or "") for q in pairs.query_ids]
+    query_ids = [defuse(q) for q in pairs.query_ids]
     return pd.DataFrame(
         {
-            "query_id": [pairs.query_ids[code] for code in pairs.query[rows]],
-            "doc_id": pairs.doc_id.take(rows).to_pylist(),
+            "query_id": [query_ids[code] for code in pairs.query[rows]],
+            "doc_id": [defuse(doc) for doc in pairs.doc_id.take(rows).to_pylist()],
             "best_rank": pairs.best_rank[rows],
             "text": [text[code] for code in pairs.query[rows]],
         }
