@@ -7,18 +7,18 @@ from job import job
 from poolaudit import pairs, stored
 from poolaudit.files import read_json, write_json
 from poolaudit.pools.depth_pools import depth_if_known
-from poolaudit.scores.measure_names import levels_of, parse_measure
+from poolaudit.scores.measure_names import levels_of
 from poolaudit.tail import sampling
 from poolaudit.verdicts import decisions
 from poolaudit.verdicts.comparisons import read_evaluation
 from poolaudit.verdicts.findings import Thresholds
 from poolaudit.verdicts.numbers import Evidence
+from poolaudit.verdicts.ranges import looks_to
 
 with job(snakemake) as log:
     params, made = snakemake.params, snakemake.input
-    # Without a cutoff every row can count once more is judged.
     all_pairs, rankings = stored.read(
-        made.pairs, made.rankings, to=parse_measure(params.primary["measure"]).cutoff
+        made.pairs, made.rankings, to=looks_to(params.primary["measure"])
     )
     on_all = [
         pd.read_parquet(path, filters=pc.field("depth").is_null()) for path in made.evaluations

@@ -7,17 +7,14 @@ from job import job
 from poolaudit import stored
 from poolaudit.files import read_json, write_json, write_table
 from poolaudit.reading.documents import open_documents
-from poolaudit.scores.measure_names import parse_measure
 from poolaudit.tail import sheets
 from poolaudit.tail.judging_form import write_form
 from poolaudit.verdicts import reading_order
+from poolaudit.verdicts.ranges import looks_to
 
 with job(snakemake) as log:
     params, made, output = snakemake.params, snakemake.input, snakemake.output
-    # Without a cutoff every row can count once more is judged.
-    all_pairs, rankings = stored.read(
-        made.pairs, made.rankings, to=parse_measure(params.measure).cutoff
-    )
+    all_pairs, rankings = stored.read(made.pairs, made.rankings, to=looks_to(params.measure))
     compared = [(pair["run"], pair["other"]) for pair in read_json(made.verdicts)["pairs"]]
     if not reading_order.can_be_asked(params.measure):
         log.warning("%s has no bounds, and so no reading order", params.measure)

@@ -39,3 +39,9 @@ def test_the_project_is_kept_with_what_it_needs_to_run_and_no_collection():
         assert name in names
     assert {"config/config.yaml", "requirements/run.txt", "environment.yml"} <= set(names)
     assert not [name for name in names if name.startswith("config/collections")]
+
+
+def test_an_audit_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(AuditError, match="The other audit is missing") as raised:
+        contents.audit_files(tmp_path / "archive.zip")
+    assert raised.value.where == "--config against" and "archive.zip" in raised.value.found

@@ -108,7 +108,7 @@ def test_the_order_of_the_sheet_does_not_matter(tmp_path):
 
 def test_tables_that_could_not_be_finished_leave_no_file(runs, tmp_path):
     paths = tmp_path / "pairs", tmp_path / "rankings"
-    batch = next(runs.batches(COLUMNS))
+    batch = next(runs.batches(COLUMNS, 100))
     joined = build(batch.judgments, zip(CONTRIBUTORS, batch.tables, strict=True))
     with (
         pytest.raises(ValueError, match="in between"),

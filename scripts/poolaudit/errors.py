@@ -37,15 +37,19 @@ class AuditError(Exception):
 
 def printable(text: str) -> str:
     """Text as it may go to a terminal: all but line ends and what can be printed is escaped."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+    return "\n".join(map(_escaped, text.split("\n")))
 
 
 def shorten(text: str) -> str:
     """`text` with control characters escaped, cut to what fits on a line of a terminal."""
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: CUT + 1])
+    text = _escaped(text[: CUT + 1])
     return text if len(text) <= CUT else text[: CUT - 3] + "..."
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _rebuild(what: str, where: str, found: str, expected: str, todo: str) -> AuditError:

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from poolaudit.pairs import judged_queries, spans_of
-
-ROWS = 10_000_000
+from poolaudit.stretches import stretches
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,10 @@ class Runs:
             self.answered.append(pc.unique(column))
         self._spans = np.array(spans).reshape(len(spans), len(self.query_ids), 2)
 
-    def batches(self, columns: Sequence[str], most: int = ROWS) -> Iterator[Batch]:
+    def batches(self, columns: Sequence[str], most: int) -> Iterator[Batch]:
         """Read batches of as many queries as have at most `most` rows together, or of one query."""
         rows = (self._spans[:, :, 1] - self._spans[:, :, 0]).sum(axis=0)
-        for start, stop in _cut(rows, most):
+        for start, stop in stretches(rows, most):
             query_ids = self.query_ids[start:stop]
             among = pc.is_in(self._judgments["query_id"], value_set=pa.array(query_ids))
             spans = self._spans[:, start:stop]
@@ -71,25 +70,14 @@ class Runs:
             )
 
 
-def _cut(rows: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of queries whose rows add up to `most` at most; a larger query is a range alone."""
-    total = np.append(0, np.cumsum(rows))
-    start = 0
-    while start < len(rows):
-        stop = int(np.searchsorted(total, total[start] + most, side="right")) - 1
-        stop = max(start + 1, stop)
-        yield start, stop
-        start = stop
-
-
 def _rows(path: Path | str, columns: Sequence[str], spans: np.ndarray) -> pa.Table:
     """The rows of a file from the first to the last of some stretches."""
-    file = pq.ParquetFile(path)
     some = spans[spans[:, 1] > spans[:, 0]]
     start, stop = (some[:, 0].min(), some[:, 1].max()) if len(some) else (0, 0)
-    sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-    edges = np.append(0, np.cumsum(sizes))
-    groups = np.flatnonzero((edges[:-1] < stop) & (edges[1:] > start)).tolist()
-    table = file.read_row_groups(groups, columns=list(columns))
+    with pq.ParquetFile(path) as file:
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        edges = np.append(0, np.cumsum(sizes))
+        groups = np.flatnonzero((edges[:-1] < stop) & (edges[1:] > start)).tolist()
+        table = file.read_row_groups(groups, columns=list(columns))
     first = edges[groups[0]] if groups else 0
     return table.slice(start - first, stop - start)

@@ -15,7 +15,7 @@ of the same kind, and can be joined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -234,24 +234,21 @@ def join_pairs(parts: Sequence[Pairs]) -> Pairs:
         return parts[0]
     queries = np.cumsum([0, *(len(part.query_ids) for part in parts)])
 
-    def whole(of: Callable[[Pairs], np.ndarray]) -> np.ndarray:
-        return np.concatenate([of(part) for part in parts])
+    def whole(tables: Sequence[Pairs | Holders], column: str) -> np.ndarray:
+        return np.concatenate([getattr(table, column) for table in tables])
 
     return Pairs(
         query_ids=tuple(query for part in parts for query in part.query_ids),
         query=_shifted([part.query for part in parts], queries),
         doc_id=pa.concat_arrays([part.doc_id for part in parts]),
-        relevance=whole(lambda part: part.relevance),
-        best_rank=whole(lambda part: part.best_rank),
-        any_best_rank=whole(lambda part: part.any_best_rank),
-        returned_by=whole(lambda part: part.returned_by),
+        relevance=whole(parts, "relevance"),
+        best_rank=whole(parts, "best_rank"),
+        any_best_rank=whole(parts, "any_best_rank"),
+        returned_by=whole(parts, "returned_by"),
         holders={
-            kind: Holders(
-                names=holders.names,
-                best=whole(lambda part, kind=kind: part.holders[kind].best),
-                next_best=whole(lambda part, kind=kind: part.holders[kind].next_best),
-            )
-            for kind, holders in parts[0].holders.items()
+            kind: Holders(of_kind[0].names, whole(of_kind, "best"), whole(of_kind, "next_best"))
+            for kind in parts[0].holders
+            for of_kind in [[part.holders[kind] for part in parts]]
         },
     )
 

@@ -153,22 +153,22 @@ def batches(
         pairs_path, rankings_path: what `Writer` wrote.
         to: as in `near`; None for all that is there.
     """
-    pairs_file, rankings_file = pq.ParquetFile(pairs_path), pq.ParquetFile(rankings_path)
-    groups = pairs_file.num_row_groups, rankings_file.num_row_groups
-    if groups[0] != groups[1]:
-        raise AuditError(
-            "The two tables do not belong together.",
-            where=f"{pairs_path} and {rankings_path}",
-            found=f"{groups[0]} and {groups[1]} row groups",
-            expected="one of each for every batch of queries",
-            todo="delete both, and run again",
-        )
-    first = 0
-    for number in range(groups[0]):
-        pairs = _pairs(pairs_file, number)
-        rankings = _rankings(rankings_file, number, pairs.query_ids, first)
-        first += len(pairs)
-        yield (pairs, rankings) if to is None else near(pairs, rankings, to)
+    with pq.ParquetFile(pairs_path) as pairs_file, pq.ParquetFile(rankings_path) as rankings_file:
+        groups = pairs_file.num_row_groups, rankings_file.num_row_groups
+        if groups[0] != groups[1]:
+            raise AuditError(
+                "The two tables do not belong together.",
+                where=f"{pairs_path} and {rankings_path}",
+                found=f"{groups[0]} and {groups[1]} row groups",
+                expected="one of each for every batch of queries",
+                todo="delete both, and run again",
+            )
+        first = 0
+        for number in range(groups[0]):
+            pairs = _pairs(pairs_file, number)
+            rankings = _rankings(rankings_file, number, pairs.query_ids, first)
+            first += len(pairs)
+            yield (pairs, rankings) if to is None else near(pairs, rankings, to)
 
 
 def read(
@@ -180,8 +180,8 @@ def read(
 
 def read_pairs(path: Path | str, to: int | None = None) -> Pairs:
     """Read the pairs that `read` reads."""
-    file = pq.ParquetFile(path)
-    parts = [_pairs(file, number) for number in range(file.num_row_groups)]
+    with pq.ParquetFile(path) as file:
+        parts = [_pairs(file, number) for number in range(file.num_row_groups)]
     return join_pairs([part if to is None else near_pairs(part, to) for part in parts])
 
 

@@ -4,6 +4,7 @@
 import os
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
@@ -30,7 +31,17 @@ CAMPAIGN = "results/campaign"
 # What is made from the traces of all other jobs.
 LAST = ["record_provenance", "render_report", "describe_crate"]
 
-try:
+
+@contextmanager
+def plainly():
+    """Tell what stops the audit by its message alone."""
+    try:
+        yield
+    except AuditError as error:
+        raise WorkflowError(str(error)) from None
+
+
+with plainly():
     check_settings(config, SCHEMAS / "config.schema.yaml", where="config/config.yaml or --config")
     AUDIT = load_collection(config["collection"], made=[CAMPAIGN])
     RESULTS = Path("results", AUDIT.name)
@@ -38,8 +49,6 @@ try:
     # The jobs of a cluster load this too, while others are at work.
     if workflow.is_main_process:
         provenance.refuse_changed([RESULTS, Path(CAMPAIGN)])
-except AuditError as error:
-    raise WorkflowError(str(error)) from None
 
 
 def is_news(record):
@@ -62,7 +71,7 @@ wildcard_constraints:
 
 
 onstart:
-    try:
+    with plainly():
         files.refuse_future([*map(find, read_files()), AUDIT.file])
         # Where the clock was set back.
         for folder in (RESULTS, Path(CAMPAIGN)):
@@ -70,8 +79,6 @@ onstart:
         owner.sign(RESULTS, AUDIT.file)
         for path in provenance.remove_leftovers(RESULTS, wanted()):
             logger.info(f"taken away, for the settings ask for it no longer: {path}")
-    except AuditError as error:
-        raise WorkflowError(str(error)) from None
 
 
 def code_of(script):
@@ -127,10 +134,8 @@ def local_file(path):
 
 def digest_of(path):
     """SHA-256 of a file of the user's; a file that the workflow makes is traced by its own rule."""
-    try:
+    with plainly():
         return "made by the workflow" if is_made(path) else files.sha256(find(path))
-    except AuditError as error:
-        raise WorkflowError(str(error)) from None
 
 
 def contributors():
@@ -188,20 +193,8 @@ def against(wildcards):
     """The files of the audit that the target compare sets this one beside."""
     if "against" not in config:
         raise WorkflowError("Name another audit: --config against=<an archive or a results folder>")
-    other = Path(config["against"])
-    if not other.exists():
-        raise WorkflowError(
-            str(
-                AuditError(
-                    "The other audit is missing.",
-                    where="--config against",
-                    found=f"no file or folder {other}",
-                    expected="an archive or a results folder of an audit",
-                    todo="correct the path",
-                )
-            )
-        )
-    return [ancient(str(path)) for path in contents.audit_files(other)]
+    with plainly():
+        return [ancient(str(path)) for path in contents.audit_files(Path(config["against"]))]
 
 
 def against_digests(wildcards):

@@ -53,7 +53,18 @@ def audit_files(place: Path) -> list[Path]:
 
     Args:
         place: an archive.zip, the folder that it was unpacked to, or a results folder.
+
+    Raises:
+        AuditError: it is not there.
     """
+    if not place.exists():
+        raise AuditError(
+            "The other audit is missing.",
+            where="--config against",
+            found=f"no file or folder {place}",
+            expected="an archive or a results folder of an audit",
+            todo="correct the path",
+        )
     if place.is_dir():
         folder = place / "data" if (place / "data").is_dir() else place
         return [folder / "audit.json", folder / "provenance.json"]

@@ -22,7 +22,6 @@ from poolaudit.errors import AuditError
 from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings, build, join_pairs
 
 DEEPEST = 200
-RULES = ("docid_desc", "docid_asc", "file", "rank")
 HANDFUL = 5
 # One pooled document that nobody judged weighs as much as ten judged ones: a step of depth, or a
 # run, belongs to the explanation when more than ten in eleven of the pairs it adds were judged.

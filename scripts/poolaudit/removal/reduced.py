@@ -24,6 +24,7 @@ from poolaudit.scores.lists import JudgedLists, join_ranges
 from poolaudit.scores.measure_names import Measure
 from poolaudit.scores.measures import Graded, View, compute, running
 from poolaudit.scores.policies import evaluate, evaluate_views, restrict
+from poolaudit.stretches import stretches
 
 BATCH = 500_000
 NOBODY = -1
@@ -197,13 +198,9 @@ def _rescore_queries(
 def _batches(owner: np.ndarray, size: np.ndarray) -> Iterator[slice]:
     """Ranges of whole owners that hold about BATCH hits or less."""
     starts = np.append(np.flatnonzero(np.diff(owner, prepend=NOBODY)), len(owner))
-    total = np.append(0, np.cumsum(size))[starts]
-    first = 0
-    while first < len(starts) - 1:
-        last = int(np.searchsorted(total, total[first] + BATCH, side="right")) - 1
-        last = max(first + 1, last)
+    of_owner = np.diff(np.append(0, np.cumsum(size))[starts])
+    for first, last in stretches(of_owner, BATCH):
         yield slice(starts[first], starts[last])
-        first = last
 
 
 class _Absence:

@@ -75,18 +75,18 @@ def tie_sensitivity(
     grades = pairs.relevance if grades is None else grades
     lists = judged_lists(pairs, rankings, grades)
     with_previous = _tied_with_previous(rankings) & by_score
-    low, high = (
+    known = [i for i, m in enumerate(measures) if m.ours and m.base != "infAP"]
+    worst, best = (
         evaluate(
             _reordered(lists, rankings, with_previous, grades, best_first=best_first),
             grades,
-            measures,
+            [measures[place] for place in known],
             policy,
         ).values
         for best_first in (False, True)
     )
-    for place, measure in enumerate(measures):
-        if not measure.ours or measure.base == "infAP":
-            low[place] = high[place] = np.nan
+    low, high = np.full((2, len(measures), *worst.shape[1:]), np.nan)
+    low[known], high[known] = worst, best
     cutoffs = tuple(sorted({measure.cutoff for measure in measures if measure.cutoff}))
     return Ties(
         policy=policy,

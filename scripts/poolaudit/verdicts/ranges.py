@@ -63,6 +63,15 @@ def open_documents(pairs: Pairs, measure: Measure, depth: int) -> np.ndarray:
     return (pairs.relevance < 0) & (pairs.any_best_rank <= (measure.cutoff or depth))
 
 
+def looks_to(measure: str) -> int | None:
+    """How far down the rankings verdicts look at documents that nobody judged; None: to their ends.
+
+    Without a cutoff, a document that is open because one run has it high counts in every list that
+    holds it once it is supposed to be judged.
+    """
+    return parse_measure(measure).cutoff
+
+
 def exact_ranges(
     pairs: Pairs,
     rankings: Rankings,
