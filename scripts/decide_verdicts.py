@@ -17,9 +17,8 @@ from poolaudit.verdicts.ranges import looks_to
 
 with job(snakemake) as log:
     params, made = snakemake.params, snakemake.input
-    all_pairs, rankings = stored.read(
-        made.pairs, made.rankings, to=looks_to(params.primary["measure"])
-    )
+    looked_at = looks_to(params.primary["measure"], params.bounds_depth)
+    all_pairs, rankings = stored.read(made.pairs, made.rankings, **looked_at)
     on_all = [
         pd.read_parquet(path, filters=pc.field("depth").is_null()) for path in made.evaluations
     ]

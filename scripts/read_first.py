@@ -14,7 +14,8 @@ from poolaudit.verdicts.ranges import looks_to
 
 with job(snakemake) as log:
     params, made, output = snakemake.params, snakemake.input, snakemake.output
-    all_pairs, rankings = stored.read(made.pairs, made.rankings, to=looks_to(params.measure))
+    looked_at = looks_to(params.measure, params.bounds_depth)
+    all_pairs, rankings = stored.read(made.pairs, made.rankings, **looked_at)
     compared = [(pair["run"], pair["other"]) for pair in read_json(made.verdicts)["pairs"]]
     if not reading_order.can_be_asked(params.measure):
         log.warning("%s has no bounds, and so no reading order", params.measure)

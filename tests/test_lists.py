@@ -40,7 +40,8 @@ def test_every_row_knows_its_list():
 
 
 def test_rows_are_unbroken_until_a_document_without_a_row():
-    rows, of_lists = LISTS.unbroken
+    rows, pair, of_lists = LISTS.unbroken
+    assert (pair == LISTS.pair[rows]).all()
     assert rows.tolist() == [3, 4, 5]
     assert of_lists.tolist() == [0, 1, 0, 2, 0]
 

@@ -22,6 +22,7 @@ from poolaudit.scores.policies import POLICIES, coverage, evaluate_policies
 from poolaudit.scores.ties import join_ties, tie_sensitivity
 from poolaudit.sharing.probing import looks_to, probe
 from poolaudit.tail import calibration, sampling
+from poolaudit.verdicts import ranges
 from poolaudit.verdicts.comparisons import choose, compare
 from poolaudit.verdicts.flips import flips
 from poolaudit.verdicts.reading_order import read_first
@@ -201,8 +202,8 @@ def test_the_tail_and_its_calibration_need_little(tables):
     same(sample(*near(*tables, to=6)), sample(*tables))
 
 
-@pytest.mark.parametrize("measure", ["nDCG@3", "P@5"])
-def test_comparisons_need_documents_down_to_the_cutoff(tables, measure):
+@pytest.mark.parametrize("measure", ["nDCG@3", "P@5", "AP", "nDCG"])
+def test_comparisons_need_open_documents(tables, measure):
     def numbers(pairs, rankings):
         lists = judged_lists(pairs, rankings)
         evaluations = evaluate_policies(lists, pairs.relevance, [measure], POLICIES[:3])
@@ -218,9 +219,9 @@ def test_comparisons_need_documents_down_to_the_cutoff(tables, measure):
         found = read_first(pairs, rankings, measure, pairs_of_runs, depth=6, most=10)
         return [compared, turned, found.record()], [found.documents, found.by_lead]
 
-    cutoff = int(measure.partition("@")[2])
+    looked_at = ranges.looks_to(measure, 6)
     (found, documents), (expected, of_whole) = (
-        numbers(*near(*tables, to=cutoff)),
+        numbers(*near(*tables, **looked_at)),
         numbers(*tables),
     )
     assert found == expected

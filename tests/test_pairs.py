@@ -208,6 +208,13 @@ def test_near_tables_hold_what_was_judged_or_stands_high(tables):
     assert rankings.offsets.tolist() == [0, 2, 4, 6, 8, 9, 10, 11]
 
 
+def test_what_stands_high_in_one_list_can_stay_in_the_others(tables):
+    pairs, rankings = near(*tables, to=1, in_all_lists=True)
+    assert pairs.doc_id.to_pylist() == near(*tables, to=1)[0].doc_id.to_pylist()
+    z = pairs.doc_id.to_pylist().index("z")
+    assert rankings.rank[rankings.pair == z].tolist() == [1, 2]  # `dense` and tfidf on q2
+
+
 def test_near_tables_still_count_what_was_returned(tables):
     _, rankings = near(*tables, to=0)
     assert rankings.length.tolist() == tables[1].length.tolist() == [3, 2, 2, 3, 2, 1, 2]

@@ -6,10 +6,10 @@ import pytest
 from literal import tables
 from poolaudit.pairs import UNJUDGED
 from poolaudit.removal import reduced
-from poolaudit.removal.reduced import Reductions, Whole, reach, rescore
+from poolaudit.removal.reduced import Absence, Reductions, Whole, reach, rescore
 from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.measure_names import parse_measures
-from poolaudit.scores.policies import evaluate
+from poolaudit.scores.policies import POLICIES, evaluate
 
 # Owner 0 takes a of q1 away, owner 1 the nonrelevant n and m of q2, owner 2 nothing.
 QRELS = "q1: a=1 b=1 c=0 n=0\nq2: a=2 n=0 b=1 m=0"
@@ -34,7 +34,8 @@ def whole():
 def scored_again(whole, name, policy="nonrelevant", wanted=None) -> set[tuple[int, str, str]]:
     base, reductions = whole
     lists, found = base.lists, set()
-    for batch in rescore(base, reductions, parse_measures([name]), policy, wanted):
+    absence = Absence(base, reductions, wanted)
+    for batch in rescore(absence, parse_measures([name]), policy):
         for owner, i in zip(batch.owner.tolist(), batch.list.tolist(), strict=True):
             found.add((owner, lists.query_ids[lists.list_query[i]], lists.runs[lists.list_run[i]]))
     return found
@@ -58,7 +59,7 @@ def test_bpref_of_a_list_does_not_change_below_r_nonrelevant_documents():
     base = Whole(judged_lists(pairs, rankings), pairs.relevance)
     m = pairs.doc_id.to_pylist().index("m")
     removed = Reductions(1, np.array([m]), np.array([0]))
-    (batch,) = rescore(base, removed, parse_measures(["Bpref"]), "nonrelevant")
+    (batch,) = rescore(Absence(base, removed), parse_measures(["Bpref"]), "nonrelevant")
     assert base.lists.list_run[batch.list].tolist() == [1]
     assert batch.values.tolist() == [[1.0]]  # with m above it, it was 0
 
@@ -92,7 +93,10 @@ def test_what_a_removed_document_can_change(name, policy, expected):
     assert reach(*parse_measures([name]), policy) == expected
 
 
-@pytest.mark.parametrize("name", ["nDCG@2", "AP", "Bpref(rel=2)", "infAP", "Judged@2", "SetF"])
+@pytest.mark.parametrize(
+    "name",
+    ["nDCG@2", "AP", "RR", "P@3", "R@2", "RBP(rel=1)", "Bpref(rel=2)", "infAP", "Judged@2", "SetF"],
+)
 @pytest.mark.parametrize("batch", [1, 10**6])
 def test_the_scores_are_those_of_the_reduced_judgments(whole, name, batch, monkeypatch):
     monkeypatch.setattr(reduced, "BATCH", batch)
@@ -101,9 +105,9 @@ def test_the_scores_are_those_of_the_reduced_judgments(whole, name, batch, monke
     for owner in range(3):
         grades = base.grades.copy()
         grades[reductions.pair[reductions.owner == owner]] = UNJUDGED
-        for policy in ("nonrelevant", "condense"):
+        for policy in POLICIES:
             after = base.score(measures, policy)
-            for scored in rescore(base, reductions, measures, policy):
+            for scored in rescore(Absence(base, reductions), measures, policy):
                 mine = scored.owner == owner
                 lists = scored.list[mine]
                 run, query = base.lists.list_run[lists], base.lists.list_query[lists]

@@ -197,21 +197,26 @@ def _is_near(pairs: Pairs, to: int) -> np.ndarray:
     return (pairs.relevance != UNJUDGED) | (pairs.any_best_rank <= to)
 
 
-def near(pairs: Pairs, rankings: Rankings, to: int) -> tuple[Pairs, Rankings]:
+def near(
+    pairs: Pairs, rankings: Rankings, to: int, *, in_all_lists: bool = False
+) -> tuple[Pairs, Rankings]:
     """Cut the tables to what counts for a stage that looks no further than rank `to`.
 
     What is left out are documents that nobody judged below that rank in a list, and pairs that all
     runs returned below it. They weigh nothing in any score on the judgments that there are;
     `length` still counts them. Where documents are supposed to be judged, as in bounds, a document
     that is open because one run has it above the rank counts in other lists below it too: for a
-    measure with a cutoff `to` must be that cutoff, and for one without nothing may be left out.
+    measure with a cutoff `to` must be that cutoff, and one without needs it in all lists.
 
     Args:
         pairs, rankings: the two tables.
         to: a rank; 0 leaves the judged documents alone.
+        in_all_lists: what some run returned down to that rank stays in the other lists too, where
+            it stands below it.
     """
     judged, kept = pairs.relevance != UNJUDGED, _is_near(pairs, to)
-    rows = np.flatnonzero(judged[rankings.pair] | (rankings.rank <= to))
+    near_lists = kept[rankings.pair] if in_all_lists else judged[rankings.pair]
+    rows = np.flatnonzero(near_lists | (rankings.rank <= to))
     number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
     return pairs.only(np.flatnonzero(kept)), replace(
         rankings,

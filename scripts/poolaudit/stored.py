@@ -145,13 +145,18 @@ def write(
 
 
 def batches(
-    pairs_path: Path | str, rankings_path: Path | str, to: int | None = None
+    pairs_path: Path | str,
+    rankings_path: Path | str,
+    to: int | None = None,
+    *,
+    in_all_lists: bool = False,
 ) -> Iterator[tuple[Pairs, Rankings]]:
     """Read batch by batch: the tables of some queries, as if there were no others.
 
     Args:
         pairs_path, rankings_path: what `Writer` wrote.
         to: as in `near`; None for all that is there.
+        in_all_lists: as in `near`.
     """
     with pq.ParquetFile(pairs_path) as pairs_file, pq.ParquetFile(rankings_path) as rankings_file:
         groups = pairs_file.num_row_groups, rankings_file.num_row_groups
@@ -168,14 +173,21 @@ def batches(
             pairs = _pairs(pairs_file, number)
             rankings = _rankings(rankings_file, number, pairs.query_ids, first)
             first += len(pairs)
-            yield (pairs, rankings) if to is None else near(pairs, rankings, to)
+            if to is None:
+                yield pairs, rankings
+            else:
+                yield near(pairs, rankings, to, in_all_lists=in_all_lists)
 
 
 def read(
-    pairs_path: Path | str, rankings_path: Path | str, to: int | None = None
+    pairs_path: Path | str,
+    rankings_path: Path | str,
+    to: int | None = None,
+    *,
+    in_all_lists: bool = False,
 ) -> tuple[Pairs, Rankings]:
     """Read the tables of all queries, as far down as `to` (see `near`; None: all of them)."""
-    return join(list(batches(pairs_path, rankings_path, to)))
+    return join(list(batches(pairs_path, rankings_path, to, in_all_lists=in_all_lists)))
 
 
 def read_pairs(path: Path | str, to: int | None = None) -> Pairs:

@@ -18,10 +18,10 @@ import pandas as pd
 from poolaudit.errors import AuditError, nearest
 from poolaudit.pairs import KINDS, UNJUDGED, Contributor, Pairs, Rankings
 from poolaudit.pools.routes import Routes
-from poolaudit.removal.reduced import RELEVANT, Reductions, Whole, reach, rescore
+from poolaudit.removal.reduced import RELEVANT, Absence, Reductions, Whole, reach, rescore
 from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.measure_names import Measure, parse_measures
-from poolaudit.scores.policies import POLICIES
+from poolaudit.scores.policies import POLICIES, same_values
 from poolaudit.scores.rank_correlation import competition_ranks, correlations
 
 CANNOT_SEE = (
@@ -150,21 +150,23 @@ def leave_out_uniques(
     kinds = kinds_to_leave_out(pairs)[0] if kinds is None else kinds
     weights = bootstrap_weights(len(pairs.query_ids), seed)
     by_contributor, by_query = _Rows(), _Rows()
-    whole = [None] if nominal is not None or routes is not None else []
-    for depth in [*depths, *whole] or [None]:
+    all_judgments = [None] if nominal is not None or routes is not None else []
+    for depth in [*depths, *all_judgments] or [None]:
         grades, pool_depth = pairs.grades(depth), nominal if depth is None else depth
-        absences = [
-            _absence(pairs, rankings.runs, contributors, kind, pool_depth)
+        sources = [
+            _contributors_of(pairs, rankings.runs, contributors, kind, pool_depth)
             for kind in (kinds if pool_depth is not None else ())
         ]
         if depth is None and routes is not None:
-            absences.append(_absence_of_routes(routes, rankings.runs))
-        judged = Whole(judged_lists(pairs, rankings, grades), grades)
-        for plan in _plans(measures, policies, variant):
-            before = _Before.of(plan, judged, pairs)
-            # With nobody to leave out, the tables have their columns and no rows.
-            for absence in absences or [_absence_of_nobody(rankings.runs)]:
-                _leave_out(pairs, before, absence, depth, ranks, weights, by_contributor, by_query)
+            sources.append(_routes(routes, rankings.runs))
+        whole = Whole(judged_lists(pairs, rankings, grades), grades)
+        befores = [_Before.of(plan, whole, pairs) for plan in _plans(measures, policies, variant)]
+        # With nobody to leave out, the tables have their columns and no rows.
+        for source in sources or [_nobody(rankings.runs)]:
+            absences = source.absences(pairs, whole, {b.plan.level for b in befores}, ranks)
+            for before in befores:
+                absence = absences[before.plan.level]
+                _leave_out(pairs, before, source, absence, depth, weights, by_contributor, by_query)
     table = by_contributor.table(KEY)
     made_by = {c.run: c for c in contributors}
     table.insert(len(KEY), "pooled", np.array([made_by[r].pooled for r in table["run"]], bool))
@@ -228,7 +230,7 @@ def _summary(group: pd.DataFrame) -> dict[str, object]:
 
 
 @dataclass(frozen=True)
-class _Absence:
+class _Sources:
     """One kind of contributor: what leaves the judgments with each, and which runs are its own.
 
     Attributes:
@@ -242,48 +244,63 @@ class _Absence:
     reductions: Reductions
     own: np.ndarray
 
+    def absences(
+        self, pairs: Pairs, whole: Whole, levels: set[int | None], ranks: bool
+    ) -> dict[int | None, Absence]:
+        """What each takes away that is relevant at a level; None: all that it takes away."""
+        wanted, removed = None if ranks else self.own, self.reductions
+        return {
+            level: Absence(
+                whole,
+                removed if level is None else removed.only(pairs.relevance >= level),
+                wanted,
+            )
+            for level in levels
+        }
 
-def _absence(
+
+def _contributors_of(
     pairs: Pairs, runs: Sequence[str], contributors: Sequence[Contributor], kind: str, depth: int
-) -> _Absence:
+) -> _Sources:
     reductions, names = uniques(pairs, kind, depth), pairs.holders[kind].names
     of_run = {c.run: getattr(c, kind) for c in contributors}
     own = np.array([[of_run[run] == name for run in runs] for name in names])
-    return _Absence(kind, names, reductions, own)
+    return _Sources(kind, names, reductions, own)
 
 
-def _absence_of_routes(routes: Routes, runs: Sequence[str]) -> _Absence:
+def _routes(routes: Routes, runs: Sequence[str]) -> _Sources:
     everyone = np.ones((len(routes.names), len(runs)), bool)
-    return _Absence("route", routes.names, unique_to_routes(routes), everyone)
+    return _Sources("route", routes.names, unique_to_routes(routes), everyone)
 
 
-def _absence_of_nobody(runs: Sequence[str]) -> _Absence:
+def _nobody(runs: Sequence[str]) -> _Sources:
     nothing = np.zeros(0, np.int64)
-    return _Absence("", (), Reductions(0, nothing, nothing), np.zeros((0, len(runs)), bool))
+    return _Sources("", (), Reductions(0, nothing, nothing), np.zeros((0, len(runs)), bool))
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Measures that are scored together: under one policy, and changed by the same documents.
+    """Measures that are scored together: alike, and changed by the same documents.
 
     Attributes:
-        policy, measures: what is scored.
+        policies: they have the same values under each.
+        measures: what is scored.
         level: the removed documents that count have this grade or a higher one; None: all count.
     """
 
-    policy: str
+    policies: tuple[str, ...]
     measures: tuple[Measure, ...]
     level: int | None
 
 
 def _plans(measures: Sequence[Measure], policies: Sequence[str], variant: str) -> list[_Plan]:
     plans: dict[tuple, list[Measure]] = defaultdict(list)
-    for policy in policies:
-        for measure in measures:
-            kind = reach(measure, policy)
-            level = _level(measure) if variant == "relevant" else None
-            plans[policy, kind, 1 if kind == RELEVANT else level].append(measure)
-    return [_Plan(policy, tuple(group), level) for (policy, _, level), group in plans.items()]
+    for measure in measures:
+        level = _level(measure) if variant == "relevant" else None
+        for alike in same_values(measure, policies):
+            kind = reach(measure, alike[0])
+            plans[alike, kind, 1 if kind == RELEVANT else level].append(measure)
+    return [_Plan(alike, tuple(group), level) for (alike, _, level), group in plans.items()]
 
 
 def _level(measure: Measure) -> int:
@@ -311,7 +328,7 @@ class _Before:
 
     @classmethod
     def of(cls, plan: _Plan, whole: Whole, pairs: Pairs) -> _Before:
-        values = whole.score(plan.measures, plan.policy)
+        values = whole.score(plan.measures, plan.policies[0])
         means = _mean(values)
         return cls(
             plan=plan,
@@ -332,33 +349,29 @@ def _deep_queries(pairs: Pairs, level: int) -> np.ndarray:
 def _leave_out(
     pairs: Pairs,
     before: _Before,
-    absence: _Absence,
+    source: _Sources,
+    absence: Absence,
     depth: int | None,
-    ranks: bool,
     weights: np.ndarray,
     by_contributor: _Rows,
     by_query: _Rows,
 ) -> None:
     """Leave each contributor of a kind out in turn, and note what became of its runs."""
-    plan, grades, removed = before.plan, pairs.relevance, absence.reductions
-    counted = removed if plan.level is None else removed.only(grades >= plan.level)
-    owner, run = np.nonzero(absence.own)
+    plan, grades, removed = before.plan, pairs.relevance, source.reductions
+    owner, run = np.nonzero(source.own)
     old = before.values[:, run]
-    new, orders = _score_without(before, counted, absence.own, ranks)
+    new, orders = _score_without(before, absence, source.own)
 
     unique = _count_by_query(pairs, removed)
     relevant = np.array(
         [_count_by_query(pairs, removed.only(grades >= _level(m))) for m in plan.measures]
     )
     names = np.array([measure.name for measure in plan.measures], object)
-    left_out = np.array(absence.names, object)[owner]
+    left_out = np.array(source.names, object)[owner]
     run_names = np.array(before.whole.lists.runs, object)[run]
-    where = {
-        "kind": absence.kind,
-        "policy": plan.policy,
-        "depth": np.nan if depth is None else depth,
-    }
+    where = {"kind": source.kind, "depth": np.nan if depth is None else depth}
     by_contributor.add(
+        plan.policies,
         (len(names), len(owner)),
         **where,
         left_out=left_out,
@@ -372,6 +385,7 @@ def _leave_out(
     measure, cell, query = np.nonzero(_differ(old, new))
     score, score_without = old[measure, cell, query], new[measure, cell, query]
     by_query.add(
+        plan.policies,
         measure.shape,
         **where,
         left_out=left_out[cell],
@@ -387,13 +401,13 @@ def _leave_out(
 
 
 def _score_without(
-    before: _Before, counted: Reductions, own: np.ndarray, ranks: bool
+    before: _Before, absence: Absence, own: np.ndarray
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The scores of each contributor's own runs without it, and what becomes of all ranks.
 
     Returns:
         float64[measures, cells, queries], a cell for each contributor and run of its own; and rank,
-        rank_without, tau, tau_ap [measures, cells], or nothing when ranks are not asked for.
+        rank_without, tau, tau_ap [measures, cells], or nothing unless all runs were scored.
     """
     plan, lists = before.plan, before.whole.lists
     owner, run = np.nonzero(own)
@@ -401,8 +415,8 @@ def _score_without(
     cell_at[owner, run] = np.arange(len(owner))
     new = before.values[:, run]
     orders = _Orders(before, len(own))
-    wanted = None if ranks else own
-    for batch in rescore(before.whole, counted, plan.measures, plan.policy, wanted):
+    ranks = absence.wanted is None
+    for batch in rescore(absence, plan.measures, plan.policies[0]):
         list_run, list_query = lists.list_run[batch.list], lists.list_query[batch.list]
         cell = cell_at[batch.owner, list_run]
         mine = cell >= 0
@@ -542,15 +556,21 @@ def change_intervals(
 
 
 class _Rows:
-    """A table that grows by arrays of one shape at a time."""
+    """A table that grows by arrays of one shape at a time, the same for several policies."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[np.ndarray]] = defaultdict(list)
 
-    def add(self, shape: tuple[int, ...], **columns: np.ndarray | str | float) -> None:
-        for name, values in columns.items():
-            values = np.array(values, object) if isinstance(values, str) else np.asarray(values)
-            self._parts[name].append(np.broadcast_to(values, shape).ravel())
+    def add(
+        self,
+        policies: Sequence[str],
+        shape: tuple[int, ...],
+        **columns: np.ndarray | str | float,
+    ) -> None:
+        for policy in policies:
+            for name, values in {"policy": policy, **columns}.items():
+                values = np.array(values, object) if isinstance(values, str) else np.asarray(values)
+                self._parts[name].append(np.broadcast_to(values, shape).ravel())
 
     def table(self, key: Sequence[str]) -> pd.DataFrame:
         """The rows in the order of the key's columns, which come first."""

@@ -8,7 +8,8 @@ so the result is exact.
 
 A copy holds relevant documents alone. Of the others a measure asks only how many stand above a
 relevant one, and how far down a list is judged without a gap. Both are known for the whole judgment
-set, and what was removed is counted off.
+set, and what was removed is counted off. A list that holds nothing removed is copied empty: what
+its documents add up to is known too, and only R or the ideal ranking of its query has changed.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ import numpy as np
 from poolaudit.pairs import UNJUDGED
 from poolaudit.scores.lists import JudgedLists, join_ranges
 from poolaudit.scores.measure_names import Measure
-from poolaudit.scores.measures import Graded, View, compute, running
-from poolaudit.scores.policies import evaluate, evaluate_views, restrict
+from poolaudit.scores.measures import UNCUT, Depth, Graded, View, compute, running
+from poolaudit.scores.policies import evaluate, evaluate_views, restrict, restricted_depth
 from poolaudit.stretches import stretches
 
 BATCH = 500_000
@@ -108,21 +109,37 @@ class Whole:
     def __init__(self, lists: JudgedLists, grades: np.ndarray) -> None:
         self.lists, self.grades = lists, grades
         self.graded = Graded(lists, grades)
-        self._views = View(self.graded, condensed=False), View(self.graded, condensed=True)
+        self.views = View(self.graded), View(self.graded, condensed=True)
+        self._totals: dict[tuple[Measure, bool, bool], np.ndarray] = {}
 
     def score(self, measures: Sequence[Measure], policy: str) -> np.ndarray:
         """float64[measures, runs, queries]: the scores under the whole judgment set."""
-        return evaluate_views(*self._views, measures, policy).values
+        return evaluate_views(*self.views, measures, policy).values
+
+    def total(self, view: View, measure: Measure) -> np.ndarray:
+        """[lists]: what the documents of each list add up to, to where the view ends."""
+        key = measure, view.condensed, view.heads_only
+        if key not in self._totals:
+            depth = measure.cutoff or UNCUT
+            if view.heads_only:
+                depth = restricted_depth(view, depth, common=False)
+            self._totals[key] = view.total(measure, depth)
+        return self._totals[key]
 
     @cached_property
     def hits(self) -> np.ndarray:
         """int64[hits]: the rows of relevant documents."""
-        return self.graded.relevant_rows(1)
+        return self.graded.hits(1).row
+
+    @cached_property
+    def hits_before(self) -> np.ndarray:
+        """int64[rows + 1]: the number of hits before each row, over all lists."""
+        return running(self.graded.grade >= 1)
 
     @cached_property
     def hits_from(self) -> np.ndarray:
         """int64[lists + 1]: where the hits of each list begin."""
-        return np.searchsorted(self.hits, self.lists.offsets)
+        return self.hits_before[self.lists.offsets]
 
     @cached_property
     def judged_above(self) -> np.ndarray:
@@ -143,6 +160,12 @@ class Whole:
         return self.lists.judged_pair[self.grades[self.lists.judged_pair] >= 1]
 
     @cached_property
+    def relevant_from(self) -> np.ndarray:
+        """int64[queries + 1]: where the relevant pairs of each query begin."""
+        queries = np.arange(len(self.lists.query_ids) + 1)
+        return np.searchsorted(self.query_of[self.relevant_pair], queries)
+
+    @cached_property
     def query_of(self) -> np.ndarray:
         """int32[pairs]: the query of each judged pair."""
         query = np.full(len(self.grades), NOBODY, np.int32)
@@ -150,33 +173,27 @@ class Whole:
         return query
 
 
-def rescore(
-    whole: Whole,
-    reductions: Reductions,
-    measures: Sequence[Measure],
-    policy: str,
-    wanted: np.ndarray | None = None,
-) -> Iterator[Rescored]:
+def rescore(absence: Absence, measures: Sequence[Measure], policy: str) -> Iterator[Rescored]:
     """Score the lists that an owner's absence can change.
 
     Args:
-        whole: the lists and the judgment set.
-        reductions: what each owner takes away; all of it is in the judgment set.
+        absence: what each owner takes away; all of it is in the whole judgment set.
         measures, policy: what is scored; all of the same `reach`.
-        wanted: bool[owners, runs], the runs to score again for each owner. None: all runs.
 
     Yields:
         Batches; the scores of lists that are in none of them are what they were.
     """
     (kind,) = {reach(measure, policy) for measure in measures}
     if kind == ANYTHING:
-        yield from _rescore_queries(whole, reductions, measures, policy)
+        yield from _rescore_queries(absence.whole, absence.removed, measures, policy)
         return
-    absence = _Absence(whole, reductions, None if kind == GAP_OF_ANY else wanted)
-    owner, chosen = np.nonzero(absence.affected(kind, {measure.rel for measure in measures}))
-    for batch in _batches(owner, np.diff(whole.hits_from)[chosen]):
-        copies = _Copies(absence, owner[batch], chosen[batch])
-        yield Rescored(owner[batch], chosen[batch], copies.score(measures, policy))
+    if kind == GAP_OF_ANY:
+        absence = absence.of_everyone()
+    affected = absence.affected(kind, {measure.rel for measure in measures})
+    hits = np.diff(absence.whole.hits_from)[affected.list]
+    for batch in _batches(affected.owner, 1 + np.where(affected.copied, hits, 0)):
+        copies = _Copies(absence, affected, batch)
+        yield Rescored(copies.owner, copies.chosen, copies.score(measures, policy))
 
 
 def _rescore_queries(
@@ -203,21 +220,56 @@ def _batches(owner: np.ndarray, size: np.ndarray) -> Iterator[slice]:
         yield slice(starts[first], starts[last])
 
 
-class _Absence:
-    """What the owners take away, as the lists of the wanted runs see it."""
+@dataclass(frozen=True)
+class _Affected:
+    """The lists that change, by owner and then by list.
 
-    def __init__(self, whole: Whole, reductions: Reductions, wanted: np.ndarray | None) -> None:
-        self.whole, self.removed, self.wanted = whole, reductions, wanted
-        self.owner_of = reductions.owner_of(len(whole.grades))
+    Attributes:
+        owner, list: int64[affected].
+        copied: bool[affected], what the documents of the list add up to may change too.
+        place: int32[owners, lists], which of the affected lists each is; -1 for none.
+    """
 
-    def affected(self, kind: str, levels: set[int | None]) -> np.ndarray:
-        """bool[owners, lists]: the lists whose values the absence of an owner can change."""
+    owner: np.ndarray
+    list: np.ndarray
+    copied: np.ndarray
+    place: np.ndarray
+
+
+class Absence:
+    """What the owners take away, as the lists see it.
+
+    Attributes:
+        whole: the lists and the judgment set.
+        removed: what each owner takes away.
+        wanted: bool[owners, runs], the runs to score again for each owner. None: all runs.
+        owner_of: int32[pairs], whose each removed pair is, or NOBODY.
+    """
+
+    def __init__(self, whole: Whole, removed: Reductions, wanted: np.ndarray | None = None) -> None:
+        self.whole, self.removed, self.wanted = whole, removed, wanted
+        self.owner_of = removed.owner_of(len(whole.grades))
+
+    def of_everyone(self) -> Absence:
+        """The same, with all runs scored again."""
+        return self if self.wanted is None else Absence(self.whole, self.removed)
+
+    def affected(self, kind: str, levels: set[int | None]) -> _Affected:
+        """The lists whose values the absence of an owner can change."""
         lists = self.whole.lists
-        found = self._changes_query(kind, levels)[:, lists.list_query]
-        if kind != RELEVANT:
-            row = self.rows[self._matters(kind)]
-            found[self.owner_of[lists.pair[row]], lists.list_of[row]] = True
-        return found if self.wanted is None else found & self.wanted[:, lists.list_run]
+        row = self.rows[self._matters(kind)]
+        holds = np.zeros((self.removed.n_owners, lists.n_lists), bool)
+        holds[self.owner_of[lists.pair[row]], lists.list_of[row]] = True
+        found = self._changes_query(kind, levels)[:, lists.list_query] | holds
+        if self.wanted is not None:
+            found &= self.wanted[:, lists.list_run]
+        owner, chosen = np.nonzero(found)
+        place = np.full(found.shape, NOBODY, np.int32)
+        place[owner, chosen] = np.arange(len(owner))
+        # Where R bounds the preferences, and other lists the depth, no total stays as it was.
+        all_copied = kind in (BELOW_TO_R, GAP_OF_ANY)
+        copied = np.ones(len(owner), bool) if all_copied else holds[owner, chosen]
+        return _Affected(owner, chosen, copied, place)
 
     def _changes_query(self, kind: str, levels: set[int | None]) -> np.ndarray:
         """bool[owners, queries]: the values of lists may change that hold nothing removed."""
@@ -250,19 +302,20 @@ class _Absence:
         return owner[order], self.rows[order]
 
     def _matters(self, kind: str) -> np.ndarray:
-        """bool[rows]: which removed documents can change the list that they are in."""
+        """bool[rows]: which removed documents can change what their list adds up to."""
         whole, lists, row = self.whole, self.whole.lists, self.rows
+        if kind == RELEVANT:
+            return whole.graded.grade[row] >= 1
         of = lists.list_of[row]
         if kind in (GAP, GAP_OF_ANY):
             return lists.rank[row] <= whole.graded.fully_judged[of]
-        hits_to = np.searchsorted(whole.hits, row, side="right")
-        hit_below = hits_to < whole.hits_from[of + 1]
         if kind == BELOW:
-            return hit_below
+            return whole.hits_before[row] < whole.hits_from[of + 1]
         # Bpref counts nonrelevant documents up to R. When R of them stand above the first removed
         # one, as many are left above every hit below it.
+        hit_below = whole.hits_before[row + 1] < whole.hits_from[of + 1]
         judged = lists.above(whole.graded.judged_before, row, of)
-        relevant = np.searchsorted(whole.hits, row) - whole.hits_from[of]
+        relevant = whole.hits_before[row] - whole.hits_from[of]
         enough = judged - relevant >= whole.graded.relevant(1)[lists.list_query[of]]
         return hit_below & ~enough
 
@@ -275,27 +328,38 @@ class _Absence:
 
 
 class _Copies:
-    """Copies of lists, each with the judgments that one owner's absence leaves."""
+    """Copies of lists, each with the judgments that one owner's absence leaves.
 
-    def __init__(self, absence: _Absence, owner: np.ndarray, chosen: np.ndarray) -> None:
-        self.absence, self.owner, self.chosen = absence, owner, chosen
+    Attributes:
+        absence: who takes what away.
+        owner, chosen: int64[copies], the owner and the list.
+        copied: bool[copies]; the others are without rows.
+        case_owner, case_query: int64[cases], the queries as an owner's absence leaves them.
+        hit: int64[rows], which of the whole's hits each row is.
+        of: int64[rows], the copy that it is in.
+        lists, grades: the copies, and the grades of their pairs.
+    """
+
+    def __init__(self, absence: Absence, affected: _Affected, batch: slice) -> None:
+        self.absence, self._affected, self._first = absence, affected, batch.start
+        self.owner, self.chosen = affected.owner[batch], affected.list[batch]
+        self.copied = affected.copied[batch]
         whole, lists = absence.whole, absence.whole.lists
-        query = lists.list_query[chosen]
-        new_case = (np.diff(owner, prepend=NOBODY) != 0) | (np.diff(query, prepend=NOBODY) != 0)
-        case = np.cumsum(new_case) - 1
-        self.case_owner, self.case_query = owner[new_case], query[new_case]
+        query = lists.list_query[self.chosen]
+        new_case = np.diff(self.owner, prepend=NOBODY) != 0
+        new_case |= np.diff(query, prepend=NOBODY) != 0
+        self.case_owner, self.case_query = self.owner[new_case], query[new_case]
 
-        starts, stops = whole.hits_from[chosen], whole.hits_from[chosen + 1]
-        self.hit = join_ranges(starts, stops)
-        self.of = np.repeat(np.arange(len(chosen)), stops - starts)
-        self.row = whole.hits[self.hit]
-        pair = lists.pair[self.row]
+        starts = whole.hits_from[self.chosen]
+        size = np.where(self.copied, whole.hits_from[self.chosen + 1] - starts, 0)
+        self.hit = join_ranges(starts, starts + size)
+        self.of = np.repeat(np.arange(len(size)), size)
+        row = whole.hits[self.hit]
+        pair = lists.pair[row]
         grade = whole.grades[pair]
-        grade[absence.owner_of[pair] == owner[self.of]] = UNJUDGED
+        grade[absence.owner_of[pair] == self.owner[self.of]] = UNJUDGED
 
-        of_relevant = whole.query_of[whole.relevant_pair]
-        starts = np.searchsorted(of_relevant, self.case_query, side="left")
-        stops = np.searchsorted(of_relevant, self.case_query, side="right")
+        starts, stops = (whole.relevant_from[self.case_query + end] for end in (0, 1))
         judged = whole.relevant_pair[join_ranges(starts, stops)]
         judged_case = np.repeat(np.arange(len(self.case_query)), stops - starts)
         left = absence.owner_of[judged] != self.case_owner[judged_case]
@@ -304,11 +368,11 @@ class _Copies:
         self.lists = JudgedLists(
             runs=lists.runs,
             query_ids=tuple(map(str, range(len(self.case_query)))),
-            list_query=case,
-            list_run=lists.list_run[chosen],
-            length=lists.length[chosen],
-            offsets=np.append(0, np.cumsum(np.diff(whole.hits_from)[chosen])),
-            rank=lists.rank[self.row],
+            list_query=np.cumsum(new_case) - 1,
+            list_run=lists.list_run[self.chosen],
+            length=lists.length[self.chosen],
+            offsets=np.append(0, np.cumsum(size)),
+            rank=lists.rank[row],
             pair=np.arange(len(pair)),
             judged_pair=len(pair) + np.arange(len(judged)),
             judged_query=judged_case,
@@ -318,8 +382,7 @@ class _Copies:
     def score(self, measures: Sequence[Measure], policy: str) -> np.ndarray:
         """float64[measures, lists]."""
         graded = _ReducedGraded(self)
-        plain = View(graded, condensed=False)
-        condensed = View(graded, condensed=True)
+        plain, condensed = (_CopiedView(self, graded, view) for view in self.absence.whole.views)
 
         def value(measure: Measure) -> np.ndarray:
             if policy.startswith("restrict"):
@@ -332,14 +395,14 @@ class _Copies:
     @cached_property
     def removed(self) -> tuple[np.ndarray, np.ndarray]:
         """The rows of removed documents in the copied lists, and the copies that lack them."""
-        lists, absence = self.absence.whole.lists, self.absence
-        owner, row = absence.rows_by_owner
+        owner, row = self.absence.rows_by_owner
         mine = slice(*np.searchsorted(owner, [self.owner[0], self.owner[-1] + 1]))
-        key = owner[mine] * np.int64(lists.n_lists) + lists.list_of[row[mine]]
-        keys = self.owner * np.int64(lists.n_lists) + self.chosen
-        copy = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-        copied = keys[copy] == key
-        return row[mine][copied], copy[copied]
+        owner, row = owner[mine], row[mine]
+        copy = self._affected.place[owner, self.absence.whole.lists.list_of[row]]
+        held = np.flatnonzero(copy != NOBODY)
+        row, copy = row[held], copy[held] - self._first
+        held = np.flatnonzero(self.copied[copy])
+        return row[held], copy[held]
 
     def above(self, of_whole: np.ndarray, lowest: int) -> np.ndarray:
         """int64[hits]: what stands above each hit, less the removed of grade `lowest` or above."""
@@ -348,7 +411,7 @@ class _Copies:
         row, copy = row[counts], copy[counts]
         # Each is counted off at the next hit below it, and so at all further ones of its list.
         begins = self.lists.offsets[copy] - whole.hits_from[self.chosen[copy]]
-        hit = np.searchsorted(whole.hits, row) + begins
+        hit = whole.hits_before[row] + begins
         hit = hit[hit < self.lists.offsets[copy + 1]]
         lost = running(np.bincount(hit, minlength=len(self.hit)))
         return of_whole[self.hit] - (lost[1:] - lost[self.lists.offsets[self.of]])
@@ -387,7 +450,27 @@ class _ReducedGraded(Graded):
         return self.copies.above(self.whole.pooled_above, -1)
 
     def judged_above(self, rel: int) -> np.ndarray:
-        return self._judged_above[self.relevant_rows(rel)]
+        return self._judged_above[self.hits(rel).row]
 
     def pooled_above(self, rel: int) -> np.ndarray:
-        return self._pooled_above[self.relevant_rows(rel)]
+        return self._pooled_above[self.hits(rel).row]
+
+
+class _CopiedView(View):
+    """A view of the copies. What an empty one adds up to is what it does in the whole."""
+
+    def __init__(self, copies: _Copies, graded: Graded, of_whole: View) -> None:
+        super().__init__(graded, condensed=of_whole.condensed, heads_only=of_whole.heads_only)
+        self.copies, self.of_whole = copies, of_whole
+
+    @cached_property
+    def heads(self) -> View:
+        return _CopiedView(self.copies, self.graded, self.of_whole.heads)
+
+    def total(self, measure: Measure, depth: Depth) -> np.ndarray:
+        total = super().total(measure, depth)
+        empty = np.flatnonzero(~self.copies.copied)
+        if len(empty):
+            of_whole = self.copies.absence.whole.total(self.of_whole, measure)
+            total[empty] = of_whole[self.copies.chosen[empty]]
+        return total

@@ -57,14 +57,14 @@ class JudgedLists:
         return np.repeat(np.arange(self.n_lists), np.diff(self.offsets))
 
     @cached_property
-    def unbroken(self) -> tuple[np.ndarray, np.ndarray]:
+    def unbroken(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """int64[rows]: the rows of whose lists all documents above have a row too.
 
-        And int64[lists]: how many of them each list has.
+        And their pairs; and int64[lists], how many of them each list has.
         """
         place = np.arange(1, len(self) + 1) - self.offsets[self.list_of]
         rows = np.flatnonzero(self.rank == place)
-        return rows, np.bincount(self.list_of[rows], minlength=self.n_lists)
+        return rows, self.pair[rows], np.bincount(self.list_of[rows], minlength=self.n_lists)
 
     def above(self, before: np.ndarray, row: np.ndarray, of: np.ndarray) -> np.ndarray:
         """Take a running total over all rows down to what stands above each given row in its list.
@@ -73,7 +73,7 @@ class JudgedLists:
             before: [rows + 1], the total over the rows before each one.
             row, of: the rows, and the lists they belong to.
         """
-        return before[row] - before[self.offsets[of]]
+        return before.take(row) - before.take(self.offsets.take(of))
 
     def spread(self, values: np.ndarray, missing: float = 0) -> np.ndarray:
         """Put one value a list into an array [runs, queries]; `missing` where there is no list."""

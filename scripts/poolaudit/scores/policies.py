@@ -18,6 +18,7 @@ import numpy as np
 
 from poolaudit.errors import AuditError, nearest
 from poolaudit.scores.foreign import compute_with_ir_measures
+from poolaudit.scores.formulas import FORMULAS
 from poolaudit.scores.lists import JudgedLists
 from poolaudit.scores.measure_names import Measure, parse_measures
 from poolaudit.scores.measures import UNCUT, Graded, View, compute
@@ -80,6 +81,13 @@ def evaluate_policies(
     policies: Sequence[str] = POLICIES,
 ) -> list[Evaluation]:
     """Score under several policies; they share the work on the judgment set."""
+    return evaluate_graded(Graded(lists, grades), measures, policies)
+
+
+def evaluate_graded(
+    graded: Graded, measures: Iterable[str | Measure], policies: Sequence[str] = POLICIES
+) -> list[Evaluation]:
+    """Score judged lists that have their grades; see `evaluate`."""
     for policy in policies:
         if policy not in POLICIES:
             raise AuditError(
@@ -89,9 +97,18 @@ def evaluate_policies(
                 todo=nearest(policy, POLICIES),
             )
     measures = parse_measures(measures)
-    graded = Graded(lists, grades)
     views = View(graded, condensed=False), View(graded, condensed=True)
     return [evaluate_views(*views, measures, policy) for policy in policies]
+
+
+def same_values(measure: Measure, policies: Sequence[str]) -> list[tuple[str, ...]]:
+    """The policies; those that make no difference to the measure stand together.
+
+    Where an unjudged document stands does not matter to Bpref, so it may as well be deleted.
+    """
+    free = measure.ours and not FORMULAS[measure.base].of_ranks
+    whole = tuple(policy for policy in policies if free and not policy.startswith("restrict"))
+    return [*([whole] if whole else []), *((p,) for p in policies if p not in whole)]
 
 
 def evaluate_views(
@@ -142,7 +159,7 @@ def restrict(view: View, measure: Measure, *, common: bool) -> tuple[np.ndarray,
     if _has_no_restricted_value(measure):
         return np.full(lists.n_lists, np.nan), np.zeros(lists.n_lists, np.int64)
     if measure.ours:
-        value = compute(view, measure, depth)
+        value = compute(view.heads, measure, depth)
         none = depth == 0
         if measure.base in ("RR", "Success"):
             none |= (value == 0) & (depth < asked)

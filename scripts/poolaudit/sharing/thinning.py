@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from poolaudit.pairs import UNJUDGED, Pairs, Rankings
-from poolaudit.scores.lists import JudgedLists, judged_lists
+from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.measure_names import Measure, parse_measures
-from poolaudit.scores.policies import POLICIES, evaluate_policies, means
+from poolaudit.scores.measures import Graded
+from poolaudit.scores.policies import POLICIES, evaluate_graded, means
 from poolaudit.scores.rank_correlation import kendall_tau
 
 RATES = (0.75, 0.5, 0.25, 0.1)
@@ -137,12 +138,12 @@ def order_under_thinning(
     measures = parse_measures(measures)
     lists = judged_lists(pairs, rankings)
     judged, lists = lists.judged_pair, lists.of_judged()
-    whole = pairs.relevance[judged]
+    whole = Graded(lists, pairs.relevance[judged])
     total = n_judged(pairs, pairs.relevance)
-    reference = _scores(lists, whole, measures, policies)
+    reference = _scores(whole, measures, policies)
 
     def taus(grades: np.ndarray) -> np.ndarray:
-        return _taus(reference, _scores(lists, grades, measures, policies))
+        return _taus(reference, _scores(whole.smaller(grades), measures, policies))
 
     plans = [("random", f"{rate:.0%}", _at_rate(total, rate), None) for rate in rates]
     plans += [(cut.kind, cut.name, n_judged(pairs, cut.grades), cut) for cut in cuts]
@@ -151,7 +152,7 @@ def order_under_thinning(
         # A cut's stream of chance goes by its place among the cuts, a rate's by the rate itself.
         stream = [1, number - len(rates)] if cut else [0, round(1e6 * rates[number])]
         rng = np.random.default_rng([seed, *stream])
-        thinned = (thin(whole, lists.judged_query, keep, rng) for _ in range(draws))
+        thinned = (thin(whole.grades, lists.judged_query, keep, rng) for _ in range(draws))
         drawn = np.array([taus(grades) for grades in thinned])
         table = _rows(drawn, taus(cut.grades[judged]) if cut else None, measures, policies)
         left = int(keep.sum())
@@ -165,14 +166,9 @@ def _at_rate(total: np.ndarray, rate: float) -> np.ndarray:
     return np.minimum(total, np.maximum(1, np.rint(rate * total).astype(np.int64)))
 
 
-def _scores(
-    lists: JudgedLists,
-    grades: np.ndarray,
-    measures: Sequence[Measure],
-    policies: Sequence[str],
-) -> np.ndarray:
+def _scores(graded: Graded, measures: Sequence[Measure], policies: Sequence[str]) -> np.ndarray:
     """float64[policies, measures, runs]: mean scores."""
-    return np.array([means(e) for e in evaluate_policies(lists, grades, measures, policies)])
+    return np.array([means(e) for e in evaluate_graded(graded, measures, policies)])
 
 
 def _taus(reference: np.ndarray, scores: np.ndarray) -> np.ndarray:

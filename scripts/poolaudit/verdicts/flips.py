@@ -24,8 +24,8 @@ import numpy as np
 from poolaudit.pairs import Pairs, Rankings
 from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.measure_names import Measure, parse_measure
-from poolaudit.scores.measures import UNCUT
-from poolaudit.scores.policies import evaluate
+from poolaudit.scores.measures import UNCUT, Graded
+from poolaudit.scores.policies import evaluate, evaluate_graded
 from poolaudit.tail.sampling import RANK_BANDS, RUN_BANDS
 from poolaudit.verdicts.comparisons import Comparison
 from poolaudit.verdicts.ranges import open_documents
@@ -210,9 +210,11 @@ def _drawn_means(
     if not len(touched):
         return np.tile(fixed.mean(axis=1), (draws, 1))
     total = np.delete(fixed, touched, axis=1).sum(axis=1)
-    lists = lists.of_queries(touched)
+    grades[strata.rows] = max(1, grades.max(initial=0))
+    most_relevant, grades = Graded(lists.of_queries(touched), grades), grades.copy()
     means = np.empty((draws, len(rankings.runs)))
     for i, drawn in enumerate(strata.draw(draws, np.random.default_rng(seed))):
         grades[strata.rows] = drawn
-        means[i] = total + evaluate(lists, grades, [measure]).values[0].sum(axis=1)
+        (scored,) = evaluate_graded(most_relevant.smaller(grades), [measure], ("nonrelevant",))
+        means[i] = total + scored.values[0].sum(axis=1)
     return means / len(pairs.query_ids)

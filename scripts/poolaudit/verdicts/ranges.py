@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,13 +64,18 @@ def open_documents(pairs: Pairs, measure: Measure, depth: int) -> np.ndarray:
     return (pairs.relevance < 0) & (pairs.any_best_rank <= (measure.cutoff or depth))
 
 
-def looks_to(measure: str) -> int | None:
-    """How far down the rankings verdicts look at documents that nobody judged; None: to their ends.
+def looks_to(measure: str, depth: int) -> dict[str, Any]:
+    """How far down the rankings verdicts look at documents that nobody judged, as `near` is told.
 
     Without a cutoff, a document that is open because one run has it high counts in every list that
     holds it once it is supposed to be judged.
+
+    Args:
+        measure: a name.
+        depth: how deep documents are open for a measure without a cutoff.
     """
-    return parse_measure(measure).cutoff
+    cutoff = parse_measure(measure).cutoff
+    return {"to": depth, "in_all_lists": True} if cutoff is None else {"to": cutoff}
 
 
 def exact_ranges(

@@ -27,9 +27,10 @@ import pyarrow as pa
 from poolaudit.errors import AuditError
 from poolaudit.pairs import NEVER, Pairs, Rankings
 from poolaudit.scores.bounds import bounds, has_rule
-from poolaudit.scores.lists import JudgedLists, judged_lists
+from poolaudit.scores.lists import judged_lists
 from poolaudit.scores.measure_names import Measure, parse_measure
-from poolaudit.scores.policies import evaluate, means
+from poolaudit.scores.measures import Graded
+from poolaudit.scores.policies import evaluate, evaluate_graded, means
 from poolaudit.verdicts.flips import of_runs
 from poolaudit.verdicts.ranges import exact_ranges, is_exact, open_documents, outer_range
 
@@ -289,9 +290,12 @@ class _Question:
         grades = self.pairs.relevance.copy()
         grades[rows] = 0
         lists = judged_lists(self.pairs, self.rankings, grades)
+        all_relevant = grades.copy()
+        all_relevant[rows] = top
+        most = Graded(lists, all_relevant)
         query = self.pairs.query[rows]
         place = np.arange(len(rows)) - np.searchsorted(query, query)
-        now = self._differences(lists, grades)
+        now = self._differences(most, grades)
         takes = np.zeros((len(rows), len(self.leads)))
         gives = takes.copy()
         whole = self.difference * len(self.pairs.query_ids)
@@ -300,15 +304,16 @@ class _Question:
             tried = np.flatnonzero(place == number)
             for level in levels:
                 grades[rows[tried]] = level
-                moved = (self._differences(lists, grades) - now)[:, query[tried]].T / whole
+                moved = (self._differences(most, grades) - now)[:, query[tried]].T / whole
                 takes[tried] = np.maximum(takes[tried], -moved)
                 gives[tried] = np.maximum(gives[tried], moved)
             grades[rows[tried]] = 0
         return takes, gives
 
-    def _differences(self, lists: JudgedLists, grades: np.ndarray) -> np.ndarray:
-        """float64[leads, queries]."""
-        values = evaluate(lists, grades, [self.measure]).values[0]
+    def _differences(self, most: Graded, grades: np.ndarray) -> np.ndarray:
+        """float64[leads, queries], for grades that find no more relevant than `most` does."""
+        (scored,) = evaluate_graded(most.smaller(grades), [self.measure], ("nonrelevant",))
+        values = scored.values[0]
         at = {run: i for i, run in enumerate(self.rankings.runs)}
         ends = np.array([[at[run] for run in lead] for lead in self.leads], int).reshape(-1, 2)
         return values[ends[:, 0]] - values[ends[:, 1]]
