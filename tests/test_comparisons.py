@@ -43,19 +43,27 @@ class TestWhatIsCompared:
     def test_each_run_with_the_baseline_the_best_first(self):
         chosen = choose(self.scores, "P@2", "a")
         assert chosen.compared == (("b", "a"), ("c", "a"))
-        assert chosen.warning is None
+        assert chosen.warnings == ()
 
     def test_without_a_baseline_all_pairs_of_the_first_with_a_warning(self):
         assert choose(self.scores, "P@2").compared == (("b", "c"), ("b", "a"), ("c", "a"))
         chosen = choose(self.scores, "P@2", first=2)
         assert chosen.compared == (("b", "c"),)
-        assert "chosen after the fact" in chosen.warning
+        (warning,) = chosen.warnings
+        assert "chosen after the fact" in warning
+
+    def test_runs_from_outside_the_pool_are_named_when_nothing_is_compared_with_them(self):
+        chosen = choose(self.scores, "P@2", first=2, outside={"a", "b"})
+        assert chosen.warnings[1].startswith(
+            "1 run from outside the pool is not among them and compared with nothing: a. A baseline"
+        )
+        assert choose(self.scores, "P@2", "c", outside={"a", "b"}).warnings == ()
 
     def test_one_run_is_compared_with_nothing(self):
         alone = evaluation({"a": [0.1, 0.2]})
         for baseline in (None, "a"):
             chosen = choose(alone, "P@2", baseline)
-            assert (chosen.compared, chosen.warning) == ((), None)
+            assert (chosen.compared, chosen.warnings) == ((), ())
 
     def test_an_unknown_baseline_is_refused_with_the_nearest_name(self):
         runs = evaluation({"bm25base_p": [0.1], "monot5": [0.3]})

@@ -231,7 +231,16 @@ class TestUnsafe:
         assert "its claimed order with A (difference 0.2000) turns around" in verdict["reason"]
         assert number(self.found, "A")["verdict"] == "ok"
 
-    def test_an_order_that_nobody_claims_is_no_reason(self):
+    def test_an_order_with_no_named_baseline_is_no_reason(self):
+        """What else is audited says nothing of E: its own unjudged documents need a caveat."""
+        two = {"A": POOLED["A"], "E": every_query("r s x y n")}
+        settings = {"unpooled": ("E",), "thresholds": replace(PLAIN, significance=0.1)}
+        named, unnamed = (audit(QRELS, two, baseline=b, **settings) for b in ("A", None))
+        assert pair(named, "E", "A")["verdict"] == pair(unnamed, "A", "E")["verdict"] == "unsafe"
+        assert number(named, "E")["verdict"] == "unsafe"
+        assert number(unnamed, "E")["verdict"] == "caveat"
+
+    def test_an_order_that_these_queries_do_not_tell_is_no_reason(self):
         runs = {"A": POOLED["A"], "E": every_query("r s x y n")}
         few = {name: text.splitlines()[0] for name, text in runs.items()}
         found = audit(QRELS.splitlines()[0], few, unpooled=("E",))

@@ -7,7 +7,7 @@ other policies would say, and how far the unjudged documents could move it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from poolaudit.errors import AuditError, nearest
 from poolaudit.pairs import Pairs, Rankings
 from poolaudit.scores.measure_names import parse_measure
 from poolaudit.scores.policies import Evaluation, difference, means
+from poolaudit.verdicts.findings import counted, listed
 from poolaudit.verdicts.ranges import Range, exact_ranges, is_exact, outer_range
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ class Chosen:
     Attributes:
         compared: (run, other); a difference is the run's score minus the other's.
         baseline: the run that the others are compared with, or None.
-        warning: what a reader must know about the choice, or None.
+        warnings: what a reader must know about the choice.
     """
 
     compared: tuple[tuple[str, str], ...]
     baseline: str | None
-    warning: str | None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,12 @@ def read_evaluation(table: pd.DataFrame, policy: str) -> Evaluation:
 
 
 def choose(
-    evaluation: Evaluation, measure: str, baseline: str | None = None, *, first: int = 10
+    evaluation: Evaluation,
+    measure: str,
+    baseline: str | None = None,
+    *,
+    first: int = 10,
+    outside: Collection[str] = (),
 ) -> Chosen:
     """Choose the pairs to compare.
 
@@ -128,6 +134,8 @@ def choose(
         baseline: each other run is compared with it, in falling order of their scores. Default: all
             pairs of the `first` runs by the measure, the better one before the other.
         first: how many.
+        outside: runs that were not pooled, where others were: whoever adds a run to a collection
+            that exists is told when nothing is compared with it.
 
     Raises:
         AuditError: the baseline is not among the runs.
@@ -144,15 +152,25 @@ def choose(
     order = np.argsort(-mean, kind="stable")
     ranked = [evaluation.runs[i] for i in order if not np.isnan(mean[i])]
     if baseline is not None:
-        return Chosen(tuple((run, baseline) for run in ranked if run != baseline), baseline, None)
+        return Chosen(tuple((run, baseline) for run in ranked if run != baseline), baseline)
     top = ranked[:first]
     compared = tuple((run, other) for i, run in enumerate(top) for other in top[i + 1 :])
-    warning = (
+    if not compared:
+        return Chosen((), None)
+    warnings = [
         f"No baseline was named, so all pairs of the first {len(top)} runs by {measure} are "
         "compared. They were chosen after the fact, by the same scores that are compared: "
         "differences from chosen runs look larger and surer than they would on new queries."
-    )
-    return Chosen(compared, None, warning if compared else None)
+    ]
+    missed = [run for run in ranked if run in outside and run not in top]
+    if missed:
+        runs = counted(len(missed), "run", "runs")
+        warnings.append(
+            f"{runs} from outside the pool {'is' if len(missed) == 1 else 'are'} not among them "
+            f"and compared with nothing: {listed(missed)}. A baseline in the settings (key "
+            "baseline) compares each run with it."
+        )
+    return Chosen(compared, None, tuple(warnings))
 
 
 def randomisation_test(

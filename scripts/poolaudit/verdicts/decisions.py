@@ -59,7 +59,9 @@ def compare_and_decide(
     Returns:
         What `decide` returns.
     """
-    chosen = choose(evidence.scores, measure, baseline)
+    pooled = evidence.pooled
+    outside = set(evidence.scores.runs) - pooled if pooled else set()
+    chosen = choose(evidence.scores, measure, baseline, outside=outside)
     depth = evidence.bounds_depth
     comparisons = compare(
         pairs,
@@ -101,7 +103,10 @@ def decide(
     """
     thresholds = thresholds or Thresholds()
     measure = parse_measure(measure).name
-    numbers = judge_numbers(evidence, thresholds, turned_orders(comparisons, thresholds))
+    # Nobody claims the orders that are compared for want of a baseline: which they are depends on
+    # the other runs of the audit, and what is said of a score must not.
+    turned = turned_orders(comparisons, thresholds) if chosen.baseline else {}
+    numbers = judge_numbers(evidence, thresholds, turned)
     subtasks = {c.run: c.subtask for c in evidence.contributors}
     stated = subtasks if any(subtasks.values()) else None
     pairs = judge_pairs(comparisons, flips, numbers, thresholds, stated)
@@ -117,7 +122,7 @@ def decide(
         "primary": {"measure": measure, "policy": evidence.policy},
         "baseline": chosen.baseline,
         "assessors": _assessors(evidence),
-        "warnings": [chosen.warning] if chosen.warning else [],
+        "warnings": list(chosen.warnings),
         "cannot_see": CANNOT_SEE,
         "counts": counts,
         "numbers": numbers,
