@@ -158,6 +158,18 @@ def test_the_truth_tells_who_was_right(demo):
     assert ratio["willow-routing"] < 0.85, "a later run that uses other words is understated"
 
 
+def test_the_unsafe_orders_are_those_that_the_truth_turns_around(demo):
+    truth = primary(demo, "truth.parquet")
+    pairs = json.loads((demo / "verdicts.json").read_text(encoding="utf-8"))["pairs"]
+    turned = {
+        (pair["run"], pair["other"])
+        for pair in pairs
+        if pair["difference"] * (truth[pair["run"]] - truth[pair["other"]]) < 0
+    }
+    unsafe = {(pair["run"], pair["other"]) for pair in pairs if pair["verdict"] == "unsafe"}
+    assert unsafe == turned != set()
+
+
 def test_the_tail_estimate_comes_with_an_interval_that_holds_the_truth(demo):
     table = pd.read_parquet(demo / "tail/estimate.parquet").query("scope == 'total'")
     assert set(table["tail"]) == {"calibration", "truth"}
@@ -191,13 +203,13 @@ def declaring(audit):
 
 def test_the_check_passes_for_the_table_of_its_page_and_fails_for_another(declaring, demo):
     pages.follow("check.md", declaring)
-    table = "run\tvalue\nalder-bm25\t0.999\nwillow-routing\t\n"
+    table = "run\tvalue\tthan\nalder-bm25\t0.999\t\nwillow-dense\t\twillow-routing\n"
     (declaring / "paper/table.tsv").write_text(table, encoding="utf-8")
     run = snakemake(declaring, "check")
     assert run.returncode == 1
     score = primary(demo)["alder-bm25"]
     assert f"the measured value is {score:.4f}" in run.stdout
-    assert "willow-routing by nDCG@10: it is unsafe" in run.stdout
+    assert "willow-dense above willow-routing by nDCG@10: it is unsafe" in run.stdout
 
 
 def test_the_examples_of_organising_a_pool_give_what_the_page_says(audit):

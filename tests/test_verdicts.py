@@ -240,6 +240,16 @@ class TestUnsafe:
         assert number(named, "E")["verdict"] == "unsafe"
         assert number(unnamed, "E")["verdict"] == "caveat"
 
+    def test_an_order_that_can_turn_around_but_hardly_will_needs_a_caveat(self):
+        """A bound proves what is possible, the draws say how likely it is."""
+        two = {"A": POOLED["A"], "E": every_query("r s x y n")}
+        for rare, expected in ((0.0, "unsafe"), (1.0, "caveat")):
+            limits = replace(PLAIN, significance=0.1, flip=(rare, 1.0))
+            order = pair(audit(QRELS, two, unpooled=("E",), thresholds=limits), "A", "E")
+            assert 0 < order["figures"]["flip"]["chance"] < 1
+            assert order["verdict"] == expected
+            assert "so some of them turn it around" in order["reason"]
+
     def test_an_order_that_these_queries_do_not_tell_is_no_reason(self):
         runs = {"A": POOLED["A"], "E": every_query("r s x y n")}
         few = {name: text.splitlines()[0] for name, text in runs.items()}

@@ -198,14 +198,14 @@ def _range(pair: _Pair, both: Sequence[Mapping[str, Any]]) -> Finding:
     if not pair.can_turn:
         text = f"{between} however the first {c.open_to} documents of the audited runs are judged"
         return Finding("range", OK, text)
+    chance = pair.flip.chance if pair.flip is not None else None
+    unlikely = chance is not None and level_of(chance, pair.thresholds.flip) == OK
     if c.exact:
         text = (
             f"{between} over all ways of judging the first {c.open_to} documents of the audited "
             "runs, so some of them turn it around"
         )
-        return Finding("range", UNSAFE if pair.claimed else CAVEAT, text)
-    chance = pair.flip.chance if pair.flip is not None else None
-    unlikely = chance is not None and level_of(chance, pair.thresholds.flip) == OK
+        return Finding("range", UNSAFE if pair.claimed and not unlikely else CAVEAT, text)
     text = f"the bounds leave open that it turns around ({between}, an outer range)"
     return Finding("range", NOTE if unlikely else CAVEAT, text)
 
