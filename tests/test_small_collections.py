@@ -3,6 +3,7 @@
 import json
 import math
 
+import pyarrow.parquet as pq
 import pytest
 
 from workflow import snakemake
@@ -30,6 +31,7 @@ measures: [AP, "AP(rel=2)"]
 primary: {policy: restrict}
 """,
 }
+FILES["batched.yaml"] = FILES["complete.yaml"] + "batches: {rows: 1}\n"
 
 
 @pytest.fixture
@@ -40,6 +42,19 @@ def audit(tmp_path, request):
     run = snakemake(tmp_path, "report", "--config", f"collection={request.param}.yaml")
     assert run.returncode == 0, run.stdout
     return json.loads((tmp_path / "results" / request.param / "audit.json").read_text())
+
+
+@pytest.fixture
+def audit_both(tmp_path):
+    """What two collections have that differ in how many rows a batch of queries may hold."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    folders = [tmp_path / "results" / name for name in ("complete", "batched")]
+    for folder in folders:
+        wanted = [f"results/{folder.name}/{name}.json" for name in ("verdicts", "sharing")]
+        run = snakemake(tmp_path, *wanted, "--config", f"collection={folder.name}.yaml")
+        assert run.returncode == 0, run.stdout
+    return folders
 
 
 @pytest.mark.parametrize("audit", ["complete"], indirect=True)
@@ -55,3 +70,21 @@ def test_a_pool_judged_to_the_last_document_has_no_tail(audit):
 def test_one_run_outside_the_pool_has_nothing_to_be_compared_with(audit):
     assert audit["removal"] is None and audit["sharing"] is None
     assert audit["verdicts"]["pairs"] == []
+
+
+def test_queries_in_batches_of_their_own_give_the_same_numbers(audit_both):
+    folders = audit_both
+    tables = [pq.ParquetFile(folder / "pairs.parquet") for folder in folders]
+    assert [table.num_row_groups for table in tables] == [1, 3]
+    assert tables[0].read().equals(tables[1].read())
+    made = [
+        "verdicts.json",
+        "removal.parquet",
+        "bounds.parquet",
+        "ties.parquet",
+        "coverage.parquet",
+    ]
+    made += [f"evaluation/{policy}.parquet" for policy in ("nonrelevant", "condense", "restrict")]
+    for name in [*made, "explanation.json", "sharing.json"]:
+        whole, batched = ((folder / name).read_bytes() for folder in folders)
+        assert whole == batched, name
