@@ -6,10 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from literal import grades, tables
 from poolaudit.errors import AuditError
+from poolaudit.pairs import UNJUDGED
 from poolaudit.scores.lists import judged_lists
+from poolaudit.scores.measure_names import parse_measures
+from poolaudit.scores.measures import Graded
 from poolaudit.scores.policies import (
     POLICIES,
     Evaluation,
@@ -18,9 +23,11 @@ from poolaudit.scores.policies import (
     coverage,
     difference,
     evaluate,
+    evaluate_graded,
     evaluate_policies,
     means,
     n_values,
+    same_values,
 )
 from real import dl19_passage
 
@@ -187,6 +194,36 @@ def test_measures_with_a_policy_of_their_own_do_not_follow_the_policy():
         LISTS, PAIRS.grades(), measures, ("nonrelevant", "condense")
     )
     np.testing.assert_array_equal(plain.values, condensed.values)
+
+
+def test_policies_that_make_no_difference_to_a_measure_stand_together():
+    bpref, ap = parse_measures(["Bpref", "AP"])
+    assert same_values(bpref, POLICIES[:3]) == [("nonrelevant", "condense"), ("restrict",)]
+    assert same_values(ap, POLICIES[:2]) == [("nonrelevant",), ("condense",)]
+
+
+EVERY_MEASURE = ["nDCG@3", "NCG@2", "AP", "AP(rel=2)", "RR", "P@2", "R@2", "Success@1", "Bpref"]
+EVERY_MEASURE += ["infAP", "Judged@2", "RBP(rel=1)"]
+graded = st.dictionaries(st.sampled_from("abcdef"), st.integers(-1, 2)).map(lambda d: d | {"g": 0})
+
+
+@settings(max_examples=60, deadline=None)
+@given(qrels=graded, order=st.permutations("abcdefgh"), kept=st.sets(st.sampled_from("abcdefg")))
+def test_a_judgment_set_within_another_scores_as_it_does_by_itself(qrels, order, kept):
+    def text(judged):
+        return "q: " + " ".join(f"{doc}={grade}" for doc, grade in judged.items())
+
+    pairs, rankings = tables(text(qrels), {"A": "q: " + " ".join(order)})
+    lists, smaller = judged_lists(pairs, rankings), pairs.grades().copy()
+    of_doc = np.array([doc in kept for doc in pairs.doc_id.to_pylist()])
+    smaller[~of_doc] = UNJUDGED
+    within = Graded(lists, pairs.grades()).smaller(smaller)
+    found, expected = (
+        evaluate_graded(within, EVERY_MEASURE),
+        evaluate_policies(lists, smaller, EVERY_MEASURE),
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.values, other.values)
 
 
 def test_unknown_policies_are_refused_with_the_nearest_known():
