@@ -64,19 +64,6 @@ def test_routes_by_hand_join_those_of_the_pool(built):
     assert listed(pairs, known)["z"] == [("letter", None)]
 
 
-def test_a_document_is_lost_when_all_of_its_routes_are(built):
-    pairs, rankings = built
-    known = routes.pool_routes(pairs, rankings, CONTRIBUTORS, 2)
-    docs = pairs.doc_id.to_pylist()
-
-    def lost(*names):
-        return [docs[i] for i in known.lost_without(names, len(pairs)).nonzero()[0]]
-
-    assert lost("bm25") == ["b"] and lost("dense") == ["c"]
-    # Nobody knows how d and z were found, so nothing takes them away.
-    assert lost("bm25", "dense") == ["a", "b", "c"]
-
-
 def test_what_one_route_alone_brought_is_what_is_unique_in_the_pool(built):
     pairs, rankings = built
     for kind in ("run", "group"):
@@ -86,13 +73,6 @@ def test_what_one_route_alone_brought_is_what_is_unique_in_the_pool(built):
         assert sorted(zip(alone.pair, alone.owner, strict=True)) == sorted(
             zip(unique.pair, unique.owner, strict=True)
         )
-
-
-def test_an_unknown_route_is_refused(built):
-    pairs, rankings = built
-    known = routes.pool_routes(pairs, rankings, CONTRIBUTORS, 2)
-    with pytest.raises(AuditError, match="did you mean dense"):
-        known.lost_without(["dens"], len(pairs))
 
 
 def test_routes_to_documents_that_are_not_judged_are_listed(built):

@@ -7,14 +7,14 @@ several, or none that is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from poolaudit.errors import AuditError, nearest
+from poolaudit.errors import AuditError
 from poolaudit.pairs import UNJUDGED, Contributor, Pairs, Rankings
 
 COLUMNS = ("query_id", "doc_id", "route")
@@ -34,26 +34,6 @@ class Routes:
     pair: np.ndarray
     route: np.ndarray
     rank: np.ndarray
-
-    def lost_without(self, names: Iterable[str], n_pairs: int) -> np.ndarray:
-        """bool[pairs]: every route to the pair is among these, so without all of them it is lost.
-
-        Raises:
-            AuditError: a name is not a route.
-        """
-        left_out = np.zeros(len(self.names), bool)
-        for name in names:
-            if name not in self.names:
-                raise AuditError(
-                    "There is no such route to leave out.",
-                    found=name,
-                    expected="one of " + ", ".join(self.names),
-                    todo=nearest(name, self.names),
-                )
-            left_out[self.names.index(name)] = True
-        reached = np.bincount(self.pair, minlength=n_pairs) > 0
-        kept = np.bincount(self.pair[~left_out[self.route]], minlength=n_pairs) > 0
-        return reached & ~kept
 
 
 def pool_routes(

@@ -17,7 +17,6 @@ from poolaudit.pairs import Pairs, Rankings
 PERSISTENCE = 0.9
 DEPTH = 100
 SAME_FAMILY = 0.4
-RBO_VARIANT = "RBO_ext"
 
 
 def rank_biased_overlap(
