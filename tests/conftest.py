@@ -19,6 +19,12 @@ def real_data() -> Path:
     return folder.resolve()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that start Snakemake come first: the last of them leaves no worker without work."""
+    slow = {item.path for item in items if item.get_closest_marker("workflow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--write-tables", action="store_true", help="write the tables of docs/rerunning.md anew"
