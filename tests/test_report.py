@@ -315,14 +315,52 @@ def test_charts_say_what_they_show_in_figures(audit):
     )
 
 
+def answer(audit, question):
+    (found,) = (a["answer"] for a in answers(audit) if a["question"] == question)
+    return found
+
+
+def test_a_tie_that_judging_can_break_is_no_order_that_turns_around(audit):
+    """Of beta and late, at .5 both, only `late` can rise: its first document of q2 is unjudged."""
+    (tie,) = (p for p in audit["verdicts"]["pairs"] if (p["run"], p["other"]) == ("beta", "late"))
+    assert tie["figures"]["can_turn"] is None
+    assert "so some of them put one above the other" in tie["reason"]
+    better = answer(audit, "Does one run beat another?")
+    assert better.endswith("no order turns around.")
+
+
+@pytest.mark.parametrize(
+    ("qrels", "plain"),
+    [
+        ("q1: d1=2 d2=0 d3=1\nq2: e1=1 e2=0", "Yes, as far as the pooled runs can tell: rank 2"),
+        ("q1: d1=2 d2=1 d3=1\nq2: e1=1 e2=0", "No, there was more to find: rank 2"),
+    ],
+)
+def test_whether_the_pool_was_deep_enough_is_said_first(qrels, plain):
+    found = answer(summarise(audited.subject(qrels)), "Was the pool deep enough?")
+    assert found.startswith(plain)
+    assert "with grade 1 or above among" in found
+
+
+def test_a_sheet_that_names_fewer_documents_than_it_takes_says_so(audit):
+    reading = {"documents": [{}] * 2, "settling": 5}
+    pairs = [
+        {**p, "figures": {**p["figures"], "can_turn": True}} for p in audit["verdicts"]["pairs"]
+    ]
+    turning = {**audit, "reading": reading, "verdicts": {**audit["verdicts"], "pairs": pairs}}
+    found = answer(turning, "Does one run beat another?")
+    assert "tail/read-first.tsv, which names 2 of them (tail.read_first in the settings)." in found
+
+
 def test_without_pooled_runs_the_page_says_what_it_cannot_say():
     audit = summarise(audited.subject(unpooled=audited.RUNS))
     assert audit["depth"] is None and audit["removal"] is None
     html = rendered(audit)
     assert html.count("No run of the sheet is marked as pooled") == 3
     assert "What the truth says" not in html
-    [pool] = [a["answer"] for a in answers(audit) if a["question"] == "Was the pool deep enough?"]
-    assert pool.startswith("No run of the sheet was pooled")
+    assert answer(audit, "Was the pool deep enough?").startswith("No run of the sheet was pooled")
+    origin = answer(audit, "Where do the judgments come from?")
+    assert origin.endswith("No run of the sheet was pooled, so how they were chosen is not known.")
 
 
 def test_with_one_contributor_the_page_says_why_nothing_is_left_out():

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from poolaudit.scores.measure_names import parse_measures
+from poolaudit.sharing.signs import Thresholds
 from poolaudit.verdicts.findings import counted, listed, policy_phrase
 
 FINDINGS = {
@@ -142,13 +143,7 @@ def _better(audit: Mapping[str, Any]) -> Iterator[str]:
             f"Judging the rest could turn {turning} of the orders around, "
             f"{sum(map(_can_turn, claimed)) or 'none'} of them with such a difference."
         )
-        reading = audit["reading"]
-        if reading["documents"]:
-            yield (
-                f"To settle all of them {counted(reading['settling'], 'document', 'documents')} "
-                "would have to be read and be found nonrelevant; the most useful to read come "
-                "first in tail/read-first.tsv."
-            )
+        yield from _to_settle(audit["reading"])
     else:
         reach = audit["verdicts"]["pairs"][0]["figures"]["open_to"]
         yield (
@@ -158,8 +153,21 @@ def _better(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _can_turn(pair: Mapping[str, Any]) -> bool:
-    low, high = pair["figures"]["low"], pair["figures"]["high"]
-    return low is not None and low < 0 < high
+    return pair["figures"]["can_turn"] is True
+
+
+def _to_settle(reading: Mapping[str, Any]) -> Iterator[str]:
+    listed = len(reading["documents"])
+    if not listed:
+        return
+    settling = reading["settling"]
+    sentence = (
+        f"To settle all of them {counted(settling, 'document', 'documents')} would have to be read "
+        "and be found nonrelevant; the most useful to read come first in tail/read-first.tsv"
+    )
+    if listed < settling:
+        sentence += f", which names {listed:,} of them (tail.read_first in the settings)"
+    yield f"{sentence}."
 
 
 def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -173,13 +181,7 @@ def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
     nominal = depth["nominal"]
     steps = [s for s in depth["steps"] if s["depth"] <= nominal and s["new_judged"]]
     if steps:
-        last = steps[-1]
-        yield (
-            f"Rank {last['depth']} of the pooled runs still brought "
-            f"{counted(last['new_relevant'], 'relevant document', 'relevant documents')} "
-            f"among {last['new_judged']:,} newly judged "
-            f"({percent(last['new_relevant'] / last['new_judged'])})."
-        )
+        yield _last_step(steps[-1], primary["level"])
     deeper = [measure for measure, cutoff in _cutoffs(audit) if cutoff > nominal]
     if deeper:
         s = "s" if len(deeper) == 1 else ""
@@ -196,6 +198,22 @@ def _deep(audit: Mapping[str, Any]) -> Iterator[str]:
             f"The pool cut to depth {row['depth']} orders the runs by {primary['measure']} as all "
             f"the judgments do with Kendall's tau {row['tau']:.2f}."
         )
+
+
+def _last_step(step: Mapping[str, int], level: int) -> str:
+    """Whether the pool's last rank still found what another rank might find too."""
+    share = step["new_relevant"] / step["new_judged"]
+    plain = "No" if share >= Thresholds().bottom_share[0] else "Not quite" if share else "Yes"
+    more = {
+        "No": "there was more to find",
+        "Not quite": "a little more was to be found",
+        "Yes": "as far as the pooled runs can tell",
+    }[plain]
+    found = counted(step["new_relevant"], "document", "documents") if share else "no document"
+    return (
+        f"{plain}, {more}: rank {step['depth']} of the pooled runs brought {found} with grade "
+        f"{level} or above among {step['new_judged']:,} newly judged ({percent(share)})."
+    )
 
 
 def _reached(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -289,13 +307,13 @@ def _origin(audit: Mapping[str, Any]) -> Iterator[str]:
         f"{counted(collection['queries'], 'query', 'queries')}, from {source}."
     )
     yield f"Assessors: {collection['assessors']}."
-    if found["depth"] and found["contributed"]:
+    if not collection["pooled_runs"]:
+        yield "No run of the sheet was pooled, so how they were chosen is not known."
+    elif found["depth"] and found["contributed"]:
         yield (
             f"A pool of depth {found['depth']} of "
-            f"{counted(len(found['contributed']), 'audited run', 'audited runs')} "
-            f"{'explains' if collection['pooled_runs'] else 'would explain'} "
-            f"{found['explained']:,} of them; {found['judged_not_pooled']:,} came by "
-            "another route."
+            f"{counted(len(found['contributed']), 'audited run', 'audited runs')} explains "
+            f"{found['explained']:,} of them; {found['judged_not_pooled']:,} came by another route."
         )
     else:
         yield "No pool of the audited runs explains them."

@@ -168,12 +168,13 @@ def find_signs(pool: Pool, table: pd.DataFrame, thresholds: Thresholds) -> Itera
         yield Sign.of(thresholds, "unjudged", share, text)
     relevant = table[(table["section"] == "relevant") & (table["level"] == pool.level)]
     share = relevant.loc[(relevant["statistic"] == "share") & relevant["depth"].isna(), "value"]
-    text = f"{share.iloc[0]:.0%} of the judged documents are relevant"
+    relevant_at = f"relevant (grade {pool.level} or above)"
+    text = f"{share.iloc[0]:.0%} of the judged documents are {relevant_at}"
     yield Sign.of(thresholds, "relevant_share", share.iloc[0], text)
     steps = relevant[relevant["statistic"] == "new_share"].dropna(subset=["value"])
     if len(steps) > 1:
         above, last = steps["depth"].iloc[-2], steps["value"].iloc[-1]
-        text = f"of what the ranks {above + 1} to {pool.depth} brought, {last:.0%} is relevant"
+        text = f"of what the ranks {above + 1} to {pool.depth} brought, {last:.0%} is {relevant_at}"
         yield Sign.of(thresholds, "bottom_share", last, text)
     yield from _fewer_title_words(pool, table, thresholds)
     yield from _broken_order(pool, table, thresholds)

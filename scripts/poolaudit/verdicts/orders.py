@@ -46,11 +46,12 @@ class _Pair:
 
     @property
     def can_turn(self) -> bool | None:
-        """Whether the range reaches to the other side of 0; None where there is none."""
+        """Whether the range reaches to the other side of 0, or a tie to either; None: no range."""
         low, high = self.comparison.low, self.comparison.high
         if low is None or high is None:
             return None
-        return low < -_ROUNDING if self.difference > 0 else high > _ROUNDING
+        below, above = low < -_ROUNDING, high > _ROUNDING
+        return (below if self.difference > 0 else above) or (not self.difference and below)
 
     @property
     def proven(self) -> bool:
@@ -201,9 +202,10 @@ def _range(pair: _Pair, both: Sequence[Mapping[str, Any]]) -> Finding:
     chance = pair.flip.chance if pair.flip is not None else None
     unlikely = chance is not None and level_of(chance, pair.thresholds.flip) == OK
     if c.exact:
+        what = "turn it around" if pair.difference else "put one above the other"
         text = (
             f"{between} over all ways of judging the first {c.open_to} documents of the audited "
-            "runs, so some of them turn it around"
+            f"runs, so some of them {what}"
         )
         return Finding("range", UNSAFE if pair.claimed and not unlikely else CAVEAT, text)
     text = f"the bounds leave open that it turns around ({between}, an outer range)"
@@ -240,5 +242,6 @@ def _figures(pair: _Pair) -> dict[str, Any]:
         "high": c.high,
         "open_to": c.open_to,
         "exact": c.exact,
+        "can_turn": pair.can_turn if pair.difference else None,
         "flip": asdict(pair.flip) if pair.flip is not None else None,
     }
