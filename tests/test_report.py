@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from markupsafe import escape
 
 import audited
 from poolaudit.config import PROJECT, SCHEMAS
@@ -388,9 +389,24 @@ def test_the_data_fits_its_published_schema(made):
 
 def test_markdown_holds_the_same_tables(audit):
     markdown = page.markdown(audit, charts.charts(audit))
-    assert (
-        "| 2 | late | unsafe | outside | 50.0% | 0.5000 | 1.0000 | 1.0000 | 0.5000 | 1.0000 | – |"
-        in markdown
-    )
+    assert "as nonrelevant | taken out | cut at the first | interval | lowest" in markdown
+    shown = "| 2 | late | unsafe | outside | 50.0% | 0.5000 | 1.0000 | 1.0000 "
+    assert shown + "| 0.0000 to 1.0000 | 0.5000 | 1.0000 | – |" in markdown
+    assert "| unjudged | 0.01 | 0.1 | 0.5 |" in markdown
     assert "| 2 | 5 | 5 | 3 | 1.000 | 1.000 | 0 | 0.0000 |" in markdown
     assert "* unsafe: P@1 of late, 0.5000" in markdown
+
+
+def test_what_was_noted_of_scores_that_are_ok_can_be_read_too(audit):
+    numbers = [{**n, "verdict": "ok"} for n in audit["verdicts"]["numbers"]]
+    fine = {**audit, "verdicts": {**audit["verdicts"], "numbers": numbers}}
+    (reason,) = (n["reason"] for n in numbers if (n["run"], n["measure"]) == ("late", "P@1"))
+    assert f"* {reason}" in page.markdown(fine, charts.charts(fine))
+    assert str(escape(reason)) in rendered(fine)
+
+
+def test_true_scores_stand_in_the_text_too():
+    audit = summarise(audited.subject(truth=TRUTH))
+    markdown = page.markdown(audit, charts.charts(audit))
+    (late,) = (run["true"] for run in audit["truth"]["runs"] if run["run"] == "late")
+    assert f"| – | {late:.4f} |" in markdown
