@@ -53,6 +53,24 @@ def test_measures_get_their_canonical_names(folder):
     assert settings["primary"]["measure"] == "RBP(p=0.5,rel=2)"
 
 
+def test_all_measures_that_are_not_known_are_answered_at_once(folder):
+    (folder / "mine.yaml").write_text(SETTINGS.replace("[nDCG@10, AP]", "[nDCGG@10, AP, ndcg@5]"))
+    assert complaint().splitlines() == [
+        "no such measure",
+        "  where:    mine.yaml, key measures",
+        "  found:    nDCGG@10",
+        "  expected: a name as ir_measures writes them, such as nDCG@10, AP(rel=2) or "
+        "RBP(p=0.5,rel=2)",
+        "  to do:    did you mean nDCG@10 or NCG@10?",
+        "no such measure",
+        "  where:    mine.yaml, key measures",
+        "  found:    ndcg@5",
+        "  expected: a name as ir_measures writes them, such as nDCG@10, AP(rel=2) or "
+        "RBP(p=0.5,rel=2)",
+        "  to do:    did you mean nDCG@5?",
+    ]
+
+
 def test_a_measure_under_two_names_is_refused(folder):
     (folder / "mine.yaml").write_text(SETTINGS.replace("[nDCG@10, AP]", "[AP, MAP]"))
     assert "A measure is named more than once." in complaint()
@@ -105,7 +123,7 @@ def test_files_that_the_workflow_makes_need_not_exist_yet(folder):
         ("pool: {depth: ten}\n", "pool.depth (line 4): 'ten' is not of type 'integer'"),
         ("pool: {depth: 0}\n", "pool.depth (line 4): 0 is less than the minimum of 1"),
         ("runs: other.tsv\n", "the key 'runs' stands 2 times"),
-        ("primary: {measure: nDGC@10}\n", "did you mean nDCG"),
+        ("primary: {measure: nDGC@10}\n", "did you mean nDCG@10?"),
         ("primary: {measure: P@5}\n", "The primary measure is not among those that are computed."),
         ("baseline: bm52\n", "key baseline"),
         ("verdicts: {thresholds: {flip: [1, 2]}}\n", "verdicts.thresholds.flip (line 4)"),

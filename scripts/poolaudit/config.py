@@ -18,7 +18,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from poolaudit.errors import AuditError, nearest, shorten
+from poolaudit.errors import AuditError, joined, nearest, shorten
 from poolaudit.scores.measure_names import parse_measure
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -356,9 +356,7 @@ def _key_lines(node: yaml.Node, path: tuple) -> Iterable[tuple[tuple, int]]:
 
 def _complete(settings: dict[str, Any], file: Path) -> None:
     """Fill in the defaults that depend on other settings, and check what a schema cannot."""
-    settings["measures"] = [
-        _measure(name, f"{file}, key measures") for name in settings["measures"]
-    ]
+    settings["measures"] = _measures(settings["measures"], f"{file}, key measures")
     twice = [name for name, n in Counter(settings["measures"]).items() if n > 1]
     if twice:
         raise AuditError(
@@ -403,6 +401,19 @@ def _complete(settings: dict[str, Any], file: Path) -> None:
         )
     depths = set(settings["pool"]["depths"]) | ({settings["pool"].get("depth")} - {None})
     settings["pool"]["depths"] = sorted(depths)
+
+
+def _measures(names: Iterable[str], where: str) -> list[str]:
+    """The canonical names of measures; those that cannot be read are refused together."""
+    read, refused = [], []
+    for name in names:
+        try:
+            read.append(_measure(name, where))
+        except AuditError as error:
+            refused.append(error)
+    if refused:
+        raise joined(refused)
+    return read
 
 
 def _measure(name: str, where: str) -> str:

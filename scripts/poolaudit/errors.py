@@ -61,7 +61,21 @@ def joined(errors: Sequence[AuditError]) -> AuditError:
     return errors[0] if len(errors) == 1 else AuditError("\n".join(map(str, errors)))
 
 
+def close(name: str, known: Iterable[str]) -> list[str]:
+    """The one or two known names that are closest to `name`, whatever the case of their letters.
+
+    A name that differs by case alone is the only one; nothing is far from everything.
+    """
+    folded: dict[str, str] = {}
+    for one in known:
+        folded.setdefault(one.casefold(), one)
+    if name.casefold() in folded:
+        return [folded[name.casefold()]]
+    found = difflib.get_close_matches(name.casefold(), list(folded), n=2, cutoff=0.6)
+    return [folded[one] for one in found]
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say which known names are close to `name`: "did you mean nDCG@10?", or "" if none is."""
-    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else ""
+    found = close(name, known)
+    return f"did you mean {' or '.join(found)}?" if found else ""
