@@ -89,6 +89,21 @@ def test_a_run_that_shares_no_query_with_the_judgments(folder):
     assert not {"pairs.parquet", "report.html"} & set(left_over(folder))
 
 
+@pytest.mark.parametrize(
+    ("against", "answer"),
+    [
+        ((), "name it: --config against=old/archive.zip"),
+        (("against=old.zip",), "no file old.zip"),
+        (("against=.",), "no file audit.json and no file provenance.json"),
+    ],
+)
+def test_a_comparison_with_no_audit(folder, against, answer):
+    run = snakemake(folder, "compare", "--config", "collection=tiny.yaml", *against)
+    assert run.returncode != 0 and answer in run.stdout, run.stdout
+    assert "Traceback" not in run.stdout and "Exception" not in run.stdout
+    assert not (folder / "results").exists()
+
+
 def test_bad_lines_are_listed_with_their_numbers(folder):
     write(folder, **{"mine.run": RUN + "1 Q0 d4 3 high tag\n2 Q0 d5\n"})
     refused(folder, "mine.run", "4", "high", "5")

@@ -41,6 +41,12 @@ def plainly():
         raise WorkflowError(str(error)) from None
 
 
+def is_comparison():
+    """Whether another audit is named, or asked for: Snakemake knows its targets only later."""
+    words = {Path(word).stem for word in sys.argv[1:]}
+    return "against" in config or not words.isdisjoint({"compare", "compare_audits"})
+
+
 with plainly():
     check_settings(config, SCHEMAS / "config.schema.yaml", where="config/config.yaml or --config")
     AUDIT = load_collection(config["collection"], made=[CAMPAIGN])
@@ -49,6 +55,9 @@ with plainly():
     # The jobs of a cluster load this too, while others are at work.
     if workflow.is_main_process:
         provenance.refuse_changed([RESULTS, Path(CAMPAIGN)])
+        # The input function below would tell the same with a traceback.
+        if is_comparison():
+            contents.audit_files(config.get("against"))
 
 
 def is_news(record):
@@ -191,10 +200,8 @@ def kept_inputs():
 
 def against(wildcards):
     """The files of the audit that the target compare sets this one beside."""
-    if "against" not in config:
-        raise WorkflowError("Name another audit: --config against=<an archive or a results folder>")
     with plainly():
-        return [ancient(str(path)) for path in contents.audit_files(Path(config["against"]))]
+        return [ancient(str(path)) for path in contents.audit_files(config.get("against"))]
 
 
 def against_digests(wildcards):

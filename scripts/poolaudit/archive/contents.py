@@ -48,27 +48,38 @@ def below(path: str) -> str:
     return PurePosixPath(path).name if is_foreign(path) else PurePosixPath(path).as_posix()
 
 
-def audit_files(place: Path) -> list[Path]:
+def audit_files(place: str | None) -> list[Path]:
     """What holds the record of an audit: its archive, or two files of its folder.
 
     Args:
-        place: an archive.zip, the folder that it was unpacked to, or a results folder.
+        place: the path of an archive.zip, of the folder that it was unpacked to, or of a results
+            folder; None where nobody named one.
 
     Raises:
-        AuditError: it is not there.
+        AuditError: no place is named, or no audit is there.
     """
-    if not place.exists():
+    expected = "an archive or a results folder of an audit"
+    if place is None:
+        raise AuditError(
+            "There is no other audit to compare with.",
+            where="--config against",
+            found="no such setting",
+            expected=expected,
+            todo="name it: --config against=old/archive.zip",
+        )
+    path = Path(place)
+    folder = path / "data" if (path / "data").is_dir() else path
+    files = [folder / "audit.json", folder / "provenance.json"] if path.is_dir() else [path]
+    missing = [str(file) for file in files if not file.is_file()]
+    if missing:
         raise AuditError(
             "The other audit is missing.",
             where="--config against",
-            found=f"no file or folder {place}",
-            expected="an archive or a results folder of an audit",
+            found=f"no file {' and no file '.join(missing)}",
+            expected=expected,
             todo="correct the path",
         )
-    if place.is_dir():
-        folder = place / "data" if (place / "data").is_dir() else place
-        return [folder / "audit.json", folder / "provenance.json"]
-    return [place]
+    return files
 
 
 def refuse_foreign_paths(paths: Mapping[str, str]) -> None:
