@@ -89,6 +89,23 @@ def test_a_run_that_shares_no_query_with_the_judgments(folder):
     assert not {"pairs.parquet", "report.html"} & set(left_over(folder))
 
 
+def test_a_misspelt_query_is_a_warning_and_stops_nothing(folder):
+    write(
+        folder,
+        **{
+            "key.qrels": QRELS.replace("2 0", "q2 0"),
+            "mine.run": RUN.replace("2 Q0", "Q2 Q0"),
+        },
+    )
+    run = snakemake(folder, "results/tiny/answered.json", "--config", "collection=tiny.yaml")
+    assert run.returncode == 0, run.stdout
+    assert run.stdout.count("warning: ") == 1
+    assert (
+        "warning: run mine: Q2 is not judged; q2 is: the case of letters differs; "
+        "judged queries without an answer, which score 0: 1 (q2)" in run.stdout
+    )
+
+
 @pytest.mark.parametrize(
     ("against", "answer"),
     [
