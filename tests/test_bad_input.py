@@ -123,7 +123,10 @@ def test_a_comparison_with_no_audit(folder, against, answer):
 
 def test_bad_lines_are_listed_with_their_numbers(folder):
     write(folder, **{"mine.run": RUN + "1 Q0 d4 3 high tag\n2 Q0 d5\n"})
-    refused(folder, "mine.run", "4", "high", "5")
+    said = refused(folder, "mine.run", "4", "high", "5")
+    # What the job said in the middle stands at the end again.
+    *_, last = said.split("Failed, as its log says (results/tiny/logs/normalize_runs/2.log):")
+    assert "where:    mine.run:4" in last and "high" in last and len(last.splitlines()) < 14
 
 
 def test_no_network_and_nothing_in_the_cache(folder, tmp_path):

@@ -68,6 +68,8 @@ def is_news(record):
 logger.addFilter(is_news)
 
 SETTINGS = AUDIT.settings
+LOGS = RESULTS / "logs"
+LOGS_BEFORE = joblogs.written(LOGS)
 RUNS = {row.run: row for row in AUDIT.rows}
 BATCHES = batches(RUNS, SETTINGS["batches"]["runs"])
 POOLED = [row.run for row in AUDIT.rows if row.pooled]
@@ -95,17 +97,20 @@ def code_of(script):
     return provenance.code_of(SCRIPTS / f"{script}.py")["digest"]
 
 
-def name_killed_jobs():
-    """Jobs that were killed had no time for a word, so it is said here."""
-    logs = f"results/{AUDIT.name}/logs"
-    for job in joblogs.killed(logs) if Path(logs).is_dir() else ():
+def tell_failures():
+    """Say at the end again what stopped jobs; those that were killed had no time for a word."""
+    if not LOGS.is_dir():
+        return
+    for log, message in joblogs.failures(LOGS, LOGS_BEFORE):
+        logger.error(f"\nFailed, as its log says ({log}):\n{message}")
+    for job in joblogs.killed(LOGS):
         found = AuditError(
             "A job was ended from outside before it was done.",
             where=job,
             found="no word in its log: killed by somebody, or by a system without memory left",
             todo=f"run the same command again; if memory ran out, {joblogs.LESS_MEMORY}",
         )
-        logger.error(str(found))
+        logger.error(f"\n{found}")
 
 
 def memory(least, per_mb, of_batch=None, kept=2):
