@@ -18,7 +18,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from poolaudit.errors import AuditError, joined, nearest, shorten
+from poolaudit.errors import BELOW, AuditError, first_of, joined, nearest, shorten
 from poolaudit.scores.measure_names import parse_measure
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -129,7 +129,9 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
         raise AuditError(
             f"{len(missing)} of {len(rows)} run files are missing.",
             where=str(find(settings["runs"])),
-            found=_listed(f"{_absence(row.path)} (run {row.run})" for row in missing),
+            found=first_of(
+                (f"{_absence(row.path)} (run {row.run})" for row in missing), between=BELOW
+            ),
             expected=f"a readable file for each row of the sheet; paths start at {root}, and "
             f"that at the folder that Snakemake works in, {Path.cwd()}",
             todo="correct the paths in the sheet, or runs_root in " + str(file),
@@ -207,7 +209,7 @@ def check_settings(
         raise AuditError(
             f"{where} has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}.",
             where=where,
-            found=_listed(mistakes),
+            found=first_of(mistakes, between=BELOW),
             todo="config/README.md explains every key",
         )
 
@@ -611,7 +613,7 @@ def read_sheet(file: Path, root: Path) -> tuple[tuple[SheetRow, ...], bool]:
         raise AuditError(
             f"The run sheet has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}.",
             where=str(file),
-            found=_listed(mistakes),
+            found=first_of(mistakes, between=BELOW),
             todo="correct these rows; config/README.md explains the columns",
         )
     return tuple(sorted(rows, key=lambda row: row.run)), "pooled" in header
@@ -683,9 +685,3 @@ def _gaps(rows: Iterable[SheetRow]) -> list[str]:
 
 def _cut(text: str, length: int = 60) -> str:
     return repr(text if len(text) <= length else text[:length] + "…")
-
-
-def _listed(lines: Iterable[str], most: int = 20) -> str:
-    lines = list(lines)
-    more = [f"and {len(lines) - most} more"] if len(lines) > most else []
-    return "\n            ".join([*lines[:most], *more])

@@ -6,6 +6,9 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 CUT = 100
+MOST = 20
+# Between the lines of one part of an error, aligned below the first.
+BELOW = "\n" + " " * 12
 
 
 class AuditError(Exception):
@@ -59,6 +62,18 @@ def _rebuild(what: str, where: str, found: str, expected: str, todo: str) -> Aud
 def joined(errors: Sequence[AuditError]) -> AuditError:
     """Several errors as one, with their messages one after the other."""
     return errors[0] if len(errors) == 1 else AuditError("\n".join(map(str, errors)))
+
+
+def first_of(texts: Iterable[str], most: int = MOST, between: str = ", ") -> str:
+    """The first so many of many texts, and how many more there are: "a, b and 3 more"."""
+    texts = list(texts)
+    more = len(texts) - most
+    last = f"and {more:,} more"
+    if more <= 0:
+        return between.join(texts)
+    if between == ", ":
+        return f"{', '.join(texts[:most])} {last}"
+    return between.join([*texts[:most], last])
 
 
 def close(name: str, known: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from poolaudit.errors import AuditError
+from poolaudit.errors import AuditError, first_of
 from poolaudit.files import sha256
 
 # The project's files that an audit can be run again with.
@@ -96,7 +96,7 @@ def refuse_foreign_paths(paths: Mapping[str, str]) -> None:
         raise AuditError(
             f"{len(foreign)} paths lead out of the folder that the audit was made in.",
             where="the collection file and its run sheet",
-            found="; ".join(foreign[:5]) + (" and more" if len(foreign) > 5 else ""),
+            found=first_of(foreign, between="; "),
             expected="paths below the working folder, which mean the same wherever it lies",
             todo="copy these files into the working folder or make a link there, and name that",
         )
@@ -116,7 +116,7 @@ def refuse_changed(digests: Mapping[Path, str]) -> None:
     if changed:
         raise AuditError(
             f"{len(changed)} files were changed after the crate had been written.",
-            where=", ".join(changed[:20]),
+            where=first_of(changed),
             expected="the files that ro-crate-metadata.json describes",
             todo="delete them and run again; the workflow makes them anew",
         )
