@@ -141,8 +141,8 @@ def check(
             if pair is None or measure != primary:
                 unknown.append(
                     f"{place}{one.run} and {one.than} are not compared by {measure}; the baseline "
-                    "is compared with every run, or without one the first ten with each other, by the "
-                    "primary measure"
+                    "is compared with every run, or without one the first ten with each other, by "
+                    "the primary measure"
                 )
                 continue
             found.append(_order(one, measure, pair, sign, allow))
