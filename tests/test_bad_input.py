@@ -106,6 +106,15 @@ def test_a_misspelt_query_is_a_warning_and_stops_nothing(folder):
     )
 
 
+def test_a_folder_called_compare_asks_for_no_comparison(folder):
+    (folder / "compare").mkdir()
+    for name in ("tiny.yaml", "sheet.tsv", "key.qrels", "mine.run"):
+        (folder / name).rename(folder / "compare" / name)
+    words = ["--config", "collection=tiny.yaml", "--directory", "compare"]
+    run = snakemake(folder, "report", "--dry-run", *words)
+    assert run.returncode == 0, run.stdout
+
+
 @pytest.mark.parametrize(
     ("against", "answer"),
     [

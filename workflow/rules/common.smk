@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -43,8 +44,10 @@ def plainly():
 
 def is_comparison():
     """Whether another audit is named, or asked for: Snakemake knows its targets only later."""
-    words = {Path(word).stem for word in sys.argv[1:]}
-    return "against" in config or not words.isdisjoint({"compare", "compare_audits"})
+    made = {str(RESULTS / name) for name in ("compare.html", "compare.json")}
+    folders = {"-d", "--directory"}
+    words = {word for before, word in pairwise(sys.argv) if before not in folders}
+    return "against" in config or not words.isdisjoint({"compare", "compare_audits"} | made)
 
 
 with plainly():
