@@ -3,8 +3,9 @@
 import pyarrow.parquet as pq
 
 from job import job
+from poolaudit.errors import printable
 from poolaudit.files import write_json
-from poolaudit.reading.answers import compare_topics
+from poolaudit.reading.answers import compare_topics, warning_of
 
 with job(snakemake) as log:
     params = snakemake.params
@@ -16,5 +17,7 @@ with job(snakemake) as log:
         notes[run] = compare_topics(answered, topics, depth=params.deepest)
         for note in notes[run]:
             log.debug("%s: %s", run, note["text"])
+        if warning := warning_of(notes[run]):
+            log.warning("warning: run %s: %s", run, printable(warning))
     write_json(snakemake.output.answered, notes)
     log.info("%d notes on %d runs", sum(map(len, notes.values())), len(notes))

@@ -17,10 +17,9 @@ from pathlib import Path
 
 from poolaudit.archive import bag, changes, contents
 from poolaudit.config import NAME, NAME_RULE, PROJECT
-from poolaudit.errors import AuditError, printable
+from poolaudit.errors import MOST, AuditError, first_of, printable
 from poolaudit.files import read_json, sha256
 
-SEEN = 20
 CODE = f"{bag.PAYLOAD}code/"
 
 
@@ -38,17 +37,23 @@ def main() -> int:
     options = parser.parse_args()
     try:
         archive = bag.open_bag(options.archive)
+        begin(f"compares {len(archive.names):,} files with their digests")
         found = bag.faults(archive)
         if found:
             return tell(f"{options.archive}: NOT as it was made", found)
         print(f"{options.archive}: all {len(archive.names)} files are as they were made")
+        begin("compares the artifacts with their provenance")
         changed = changed_since_recorded(archive)
         if changed:
             return tell(f"{options.archive}: its files are not those of its provenance", changed)
+        begin("looks for the files that the audit read, and compares the code with this project's")
         missing, foreign = missing_inputs(archive), foreign_code(archive)
         if options.recompute is False or ((missing or foreign) and options.recompute is None):
             why = f": {len(missing)} files that it reads are not at hand" if missing else ""
             print(f"The numbers were not recomputed{why}.")
+            if missing:
+                print(*map(printable, named(missing)), sep="\n")
+                print("Call it in the folder in which they lie at these paths.")
             if foreign:
                 print(
                     f"Its code is not this project's ({len(foreign)} files, such as "
@@ -62,12 +67,19 @@ def main() -> int:
         return tell(str(error), [])
 
 
+def begin(stage: str) -> None:
+    """Say what is done next: with a large archive each stage takes minutes."""
+    print(f"verify: {stage}", file=sys.stderr, flush=True)
+
+
 def tell(what: str, found: list[str]) -> int:
-    told = [what, *(f"  {fault}" for fault in found[:SEEN])]
-    print(*map(printable, told), sep="\n", file=sys.stderr)
-    if len(found) > SEEN:
-        print(f"  and {len(found) - SEEN} more", file=sys.stderr)
+    print(*map(printable, [what, *named(found)]), sep="\n", file=sys.stderr)
     return 1
+
+
+def named(found: list[str]) -> list[str]:
+    """The first of what was found, a line each, and how many more there are."""
+    return [f"  {line}" for line in first_of(found, between="\n").splitlines()]
 
 
 def read_inputs(archive: bag.Bag) -> dict[str, str]:
@@ -88,7 +100,7 @@ def provenance(archive: bag.Bag) -> dict:
         raise AuditError(
             "The provenance of the archive names what no audit can.",
             where=f"{archive.path}, {bag.PAYLOAD}provenance.json",
-            found="; ".join(unsafe[:SEEN]),
+            found=first_of(unsafe, between="; "),
             expected=f"paths below the working folder; as a collection {NAME_RULE}",
             todo="do not use the archive; ask for another copy",
         )
@@ -139,6 +151,7 @@ def recompute(archive: bag.Bag, cores: str) -> int:
     name = record["collection"]
     with tempfile.TemporaryDirectory() as scratch:
         project, work = Path(scratch, "project"), Path(scratch, "work")
+        begin("unpacks the code and the inputs")
         archive.extract(project, CODE)
         archive.extract(work, f"{bag.PAYLOAD}inputs/")
         for path in read_inputs(archive):
@@ -151,11 +164,13 @@ def recompute(archive: bag.Bag, cores: str) -> int:
         environment = {key: v for key, v in os.environ.items() if key != "PYTHONPATH"}
         # No archived input is taken for a module because of its name and place.
         environment["PYTHONSAFEPATH"] = "1"
+        begin(f"makes every number again in {scratch}, as long as the audit itself takes")
         done = subprocess.run(
             list(map(str, command)), cwd=work, env=environment, capture_output=True, text=True
         )
         if done.returncode:
-            return tell("The archived audit does not run", done.stderr.splitlines()[-SEEN:])
+            return tell("The archived audit does not run", done.stderr.splitlines()[-MOST:])
+        begin("compares what was made again with the archive")
         made = {path: artifact["sha256"] for path, artifact in record["artifacts"].items()}
         told = ("provenance.json", "report.html", "report.md", "audit.json")
         made |= {f"results/{name}/{file}": archive.digest(bag.PAYLOAD + file) for file in told}

@@ -17,7 +17,7 @@ from poolaudit.pools.depth_pools import contributions, found_by_depth, reach
 from poolaudit.pools.explanation import explain
 from poolaudit.pools.routes import pool_routes, routes_of_judgments
 from poolaudit.removal.leave_out import leave_out_uniques
-from poolaudit.report.artifacts import Artifacts
+from poolaudit.report.artifacts import Artifacts, taken
 from poolaudit.report.subject import Subject
 from poolaudit.scores import ledgers
 from poolaudit.scores.bounds import bounds, residuals_of
@@ -103,11 +103,15 @@ def subject(
         ),
         notes={name: _notes(name) for name in runs},
         answered={name: [] for name in runs},
-        pairs=pd.DataFrame(
-            {
-                "query_id": np.array(pairs.query_ids, object)[pairs.query],
-                "relevance": pd.Series(pairs.relevance).where(pairs.relevance > -(2**15)),
-            }
+        pairs=_taken(
+            "pairs",
+            pd.DataFrame(
+                {
+                    "query_id": np.array(pairs.query_ids, object)[pairs.query],
+                    "relevance": pd.Series(pairs.relevance).where(pairs.relevance > -(2**15)),
+                }
+            ),
+            (measures[0], policies[0]),
         ),
         explanation=found,
         provenance={
@@ -252,13 +256,16 @@ def _pools(
         "contributions": contributions(pairs, rankings, contributors, depths, levels),
         "growth": pd.concat(growth),
         "removal": removal,
-        "removal_queries": by_query[
-            (by_query["kind"] == "run")
-            & by_query["depth"].isna()
-            & (by_query["measure"] == primary[0])
-            & (by_query["policy"] == primary[1])
-        ],
+        "removal_queries": _taken("removal_queries", by_query, primary),
     }
+
+
+def _taken(key: str, table: pd.DataFrame, primary: tuple[str, str]) -> pd.DataFrame:
+    """What the report takes of a table, as if it were read from its file."""
+    columns, rows = taken(dict(zip(("measure", "policy"), primary, strict=True)))[key]
+    return (
+        pa.Table.from_pandas(table, preserve_index=False).filter(rows).select(columns).to_pandas()
+    )
 
 
 def _verdicts(

@@ -136,6 +136,8 @@ def test_an_archive_makes_its_numbers_again_to_the_byte(archive):
     done = verify(archive)
     assert done.returncode == 0, done.stderr
     assert re.search(r"All \d+ artifacts come out again, to the byte\.", done.stdout)
+    stages = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("verify: ")]
+    assert stages == ["compares", "compares", "looks", "unpacks", "makes", "compares"]
 
 
 def test_a_tampered_archive_is_refused_and_the_file_named(archive, tmp_path):
@@ -212,9 +214,13 @@ def test_without_the_inputs_only_digests_are_archived(audited, tmp_path):
     names = bag.open_bag(folder / RESULTS / "archive.zip").names
     assert not [name for name in names if "run00" in name and name.endswith((".parquet", "run00"))]
     assert "data/rankings.parquet" not in names and "data/runs/run00.json" in names
-    done = verify(folder / RESULTS / "archive.zip")
+    other = folder / RESULTS / "archive.zip"
+    done = verify(other)
     assert done.returncode == 0, done.stderr
     assert "not recomputed: 12 files that it reads are not at hand" in done.stdout
+    assert {"  key.qrels", "  runs/run00"} <= set(done.stdout.splitlines())
+    done = run([*documented("python scripts/verify.py", archive=str(other)), "--recompute"], ROOT)
+    assert done.returncode == 1 and "  runs/run00" in done.stderr.splitlines()
 
 
 def test_a_changed_run_is_all_that_a_comparison_names(audited, elsewhere, archive):

@@ -89,9 +89,53 @@ def test_a_run_that_shares_no_query_with_the_judgments(folder):
     assert not {"pairs.parquet", "report.html"} & set(left_over(folder))
 
 
+def test_a_misspelt_query_is_a_warning_and_stops_nothing(folder):
+    write(
+        folder,
+        **{
+            "key.qrels": QRELS.replace("2 0", "q2 0"),
+            "mine.run": RUN.replace("2 Q0", "Q2 Q0"),
+        },
+    )
+    run = snakemake(folder, "results/tiny/answered.json", "--config", "collection=tiny.yaml")
+    assert run.returncode == 0, run.stdout
+    assert run.stdout.count("warning: ") == 1
+    assert (
+        "warning: run mine: Q2 is not judged; q2 is: the case of letters differs; "
+        "judged queries without an answer, which score 0: 1 (q2)" in run.stdout
+    )
+
+
+def test_a_folder_called_compare_asks_for_no_comparison(folder):
+    (folder / "compare").mkdir()
+    for name in ("tiny.yaml", "sheet.tsv", "key.qrels", "mine.run"):
+        (folder / name).rename(folder / "compare" / name)
+    words = ["--config", "collection=tiny.yaml", "--directory", "compare"]
+    run = snakemake(folder, "report", "--dry-run", *words)
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize(
+    ("against", "answer"),
+    [
+        ((), "name it: --config against=old/archive.zip"),
+        (("against=old.zip",), "no file old.zip"),
+        (("against=.",), "no file audit.json and no file provenance.json"),
+    ],
+)
+def test_a_comparison_with_no_audit(folder, against, answer):
+    run = snakemake(folder, "compare", "--config", "collection=tiny.yaml", *against)
+    assert run.returncode != 0 and answer in run.stdout, run.stdout
+    assert "Traceback" not in run.stdout and "Exception" not in run.stdout
+    assert not (folder / "results").exists()
+
+
 def test_bad_lines_are_listed_with_their_numbers(folder):
     write(folder, **{"mine.run": RUN + "1 Q0 d4 3 high tag\n2 Q0 d5\n"})
-    refused(folder, "mine.run", "4", "high", "5")
+    said = refused(folder, "mine.run", "4", "high", "5")
+    # What the job said in the middle stands at the end again.
+    *_, last = said.split("Failed, as its log says (results/tiny/logs/normalize_runs/2.log):")
+    assert "where:    mine.run:4" in last and "high" in last and len(last.splitlines()) < 14
 
 
 def test_no_network_and_nothing_in_the_cache(folder, tmp_path):

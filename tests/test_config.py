@@ -53,6 +53,24 @@ def test_measures_get_their_canonical_names(folder):
     assert settings["primary"]["measure"] == "RBP(p=0.5,rel=2)"
 
 
+def test_all_measures_that_are_not_known_are_answered_at_once(folder):
+    (folder / "mine.yaml").write_text(SETTINGS.replace("[nDCG@10, AP]", "[nDCGG@10, AP, ndcg@5]"))
+    assert complaint().splitlines() == [
+        "no such measure",
+        "  where:    mine.yaml, key measures",
+        "  found:    nDCGG@10",
+        "  expected: a name as ir_measures writes them, such as nDCG@10, AP(rel=2) or "
+        "RBP(p=0.5,rel=2)",
+        "  to do:    did you mean nDCG@10 or NCG@10?",
+        "no such measure",
+        "  where:    mine.yaml, key measures",
+        "  found:    ndcg@5",
+        "  expected: a name as ir_measures writes them, such as nDCG@10, AP(rel=2) or "
+        "RBP(p=0.5,rel=2)",
+        "  to do:    did you mean nDCG@5?",
+    ]
+
+
 def test_a_measure_under_two_names_is_refused(folder):
     (folder / "mine.yaml").write_text(SETTINGS.replace("[nDCG@10, AP]", "[AP, MAP]"))
     assert "A measure is named more than once." in complaint()
@@ -102,13 +120,16 @@ def test_files_that_the_workflow_makes_need_not_exist_yet(folder):
         ("mesures: [AP]\n", "unknown key 'mesures' in the file (line 4); did you mean measures?"),
         ("pool: {dept: 3}\n", "unknown key 'dept' in pool (line 4); did you mean depth"),
         ("policies: [condens]\n", "'condens' is not one of nonrelevant, condense"),
-        ("pool: {depth: ten}\n", "pool.depth (line 4): 'ten' is not of type 'integer'"),
+        ("pool: {depth: ten}\n", "pool.depth (line 4): expected a whole number; found 'ten'"),
         ("pool: {depth: 0}\n", "pool.depth (line 4): 0 is less than the minimum of 1"),
         ("runs: other.tsv\n", "the key 'runs' stands 2 times"),
-        ("primary: {measure: nDGC@10}\n", "did you mean nDCG"),
+        ("primary: {measure: nDGC@10}\n", "did you mean nDCG@10?"),
         ("primary: {measure: P@5}\n", "The primary measure is not among those that are computed."),
         ("baseline: bm52\n", "key baseline"),
-        ("verdicts: {thresholds: {flip: [1, 2]}}\n", "verdicts.thresholds.flip (line 4)"),
+        ("verdicts: {thresholds: {flip: [1, 2]}}\n", "flip (line 4): expected 3 values; found 2"),
+        ("pool: {depths: []}\n", "pool.depths (line 4): expected a list of 1 or more; found 0"),
+        ("pool: {depths: 5}\n", "pool.depths (line 4): expected a list, such as [a, b]; found 5"),
+        ("pool:\n", "pool (line 4): expected keys and values; nothing stands here"),
         ("[]: - {\n", "cannot be read as YAML"),
     ],
 )
@@ -134,6 +155,49 @@ def test_a_mistake_in_the_settings_names_its_place_and_the_way_out(folder, text,
 def test_yaml_that_is_more_than_settings_is_refused(folder, text, answer):
     (folder / "mine.yaml").write_text(SETTINGS + text)
     assert "cannot be read as YAML" in complaint() and answer in complaint()
+
+
+def test_a_mistake_of_yaml_is_told_with_its_line_and_the_way_out(folder):
+    (folder / "mine.yaml").write_text(SETTINGS + "title: [a\nbaseline: bm25\n")
+    assert complaint().splitlines() == [
+        "mine.yaml cannot be read as YAML.",
+        "  where:    mine.yaml:5",
+        "  found:    expected ',' or ']', but got ':', while parsing a flow sequence that begins "
+        "in line 4",
+        "  expected: keys and values, as in config/collections/template.yaml",
+        "  to do:    correct this line or the one before it: a bracket, a quote or the colon and "
+        "blank behind a key may be missing, a tab may stand for blanks, or a value with signs such "
+        "as : # @ * may need quotes",
+    ]
+
+
+def test_a_file_in_another_encoding_is_told_what_to_save_it_as(folder):
+    (folder / "mine.yaml").write_bytes("title: Prüfung\n".encode("latin-1"))
+    assert "to do:    save the file as plain text in UTF-8" in complaint()
+
+
+def test_keys_that_are_missing_are_named_with_an_example(folder):
+    (folder / "mine.yaml").write_text("judgments: {file: key.qrels}\ntitle: Mine\n")
+    assert complaint().splitlines() == [
+        "mine.yaml has 2 mistakes.",
+        "  where:    mine.yaml",
+        "  found:    the key 'runs' is missing in the file; write, for example, "
+        "runs: config/runs/mine.tsv",
+        "            the key 'measures' is missing in the file; write, for example, "
+        "measures: [nDCG@10, AP(rel=2)]",
+        "  to do:    config/README.md explains every key",
+    ]
+
+
+def test_an_empty_file_holds_no_settings(folder):
+    (folder / "mine.yaml").write_text("")
+    assert "found:    an empty file" in complaint() and "to do:" in complaint()
+
+
+def test_judgments_that_are_no_keys_and_values_are_one_mistake(folder):
+    (folder / "mine.yaml").write_text(SETTINGS.replace("{file: key.qrels}", "key.qrels"))
+    assert "1 mistake." in complaint()
+    assert "judgments (line 1): expected keys and values; found 'key.qrels'" in complaint()
 
 
 def test_all_mistakes_are_listed_at_once(folder):
@@ -190,11 +254,17 @@ def test_a_title_may_hold_other_marks(folder):
 @pytest.mark.parametrize(
     ("text", "answer"),
     [
-        ("bounds: {depth: 1.0e+300}\n", "bounds.depth (line 4): 1e+300 is not of type 'integer'"),
-        ("pool: {depths: [5.0]}\n", "5.0 is not of type 'integer'"),
+        (
+            "bounds: {depth: 1.0e+300}\n",
+            "bounds.depth (line 4): expected a whole number; found 1e+300",
+        ),
+        ("pool: {depths: [5.0]}\n", "expected a whole number; found 5.0"),
         ("tail: {draws: 1000000000}\n", "greater than the maximum of 100000"),
-        ("tail: {budget: .inf}\n", "inf is not of type 'number'"),
-        ("verdicts: {thresholds: {flip: [.nan, 1, 2]}}\n", "nan is not of type 'number'"),
+        ("tail: {budget: .inf}\n", "expected a number; found inf"),
+        (
+            "verdicts: {thresholds: {flip: [.nan, 1, 2]}}\n",
+            "expected a number or nothing (null); found nan",
+        ),
         ("tail: {seed: 99999999999999999999}\n", "greater than the maximum"),
     ],
 )

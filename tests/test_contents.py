@@ -41,7 +41,26 @@ def test_the_project_is_kept_with_what_it_needs_to_run_and_no_collection():
     assert not [name for name in names if name.startswith("config/collections")]
 
 
-def test_an_audit_that_is_not_there_is_told(tmp_path):
+@pytest.mark.parametrize("place", ["archive.zip", "results", "unpacked"])
+def test_an_audit_that_is_not_there_is_told(tmp_path, place):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "unpacked" / "data").mkdir(parents=True)
     with pytest.raises(AuditError, match="The other audit is missing") as raised:
-        contents.audit_files(tmp_path / "archive.zip")
-    assert raised.value.where == "--config against" and "archive.zip" in raised.value.found
+        contents.audit_files(str(tmp_path / place))
+    assert raised.value.where == "--config against" and place in raised.value.found
+
+
+def test_a_comparison_with_nothing_is_answered_with_how_to_name_an_audit():
+    with pytest.raises(AuditError, match="no other audit to compare with") as raised:
+        contents.audit_files(None)
+    assert raised.value.todo == "name it: --config against=old/archive.zip"
+
+
+@pytest.mark.parametrize("below", ["", "data"])
+def test_an_audit_is_in_its_results_or_in_what_an_archive_was_unpacked_to(tmp_path, below):
+    folder = tmp_path / below
+    folder.mkdir(exist_ok=True)
+    files = [folder / "audit.json", folder / "provenance.json"]
+    for file in files:
+        file.write_text("{}")
+    assert contents.audit_files(str(tmp_path)) == files

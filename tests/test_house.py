@@ -1,6 +1,8 @@
 """The library is built as docs/house.md says: each package imports only what stands above it."""
 
 import ast
+import re
+from collections.abc import Iterable
 
 import pages
 from pages import named
@@ -49,3 +51,36 @@ def test_the_library_knows_nothing_of_snakemake():
             if isinstance(node, ast.Import)
             for name in node.names
         }, path.name
+
+
+def test_what_docstrings_name_in_other_modules_is_there():
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in LIBRARY.rglob("*.py")}
+    defined: dict[str, set[str]] = {}
+    for path, tree in trees.items():
+        defined.setdefault(path.stem, set()).update(_names(ast.iter_child_nodes(tree)))
+    for path, tree in trees.items():
+        own = _names(ast.walk(tree))
+        for module, name in re.findall(r"`([a-z_]{2,})\.(\w+)`", path.read_text(encoding="utf-8")):
+            if module not in own | {"pyarrow"} and name not in FILE_TYPES:
+                assert name in defined.get(module, ()), f"{path.name}: {module}.{name}"
+
+
+# Names of files stand in docstrings as well.
+FILE_TYPES = {"json", "html", "md", "parquet", "tsv", "qrels", "zip"}
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    """What these parts of a module define, assign or are passed."""
+    found: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.FunctionDef() | ast.ClassDef():
+                found.add(node.name)
+            case ast.Name(ctx=ast.Store()):
+                found.add(node.id)
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found |= {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.arg():
+                found.add(node.arg)
+    return found

@@ -145,8 +145,17 @@ def test_ir_measures_reads_the_names(name):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("nDGC@10", "did you mean nDCG"),
+        ("nDGC@10", "did you mean nDCG@10?"),
+        ("nDCGG@10", "did you mean nDCG@10 or NCG@10?"),
+        ("ndcg@10", "did you mean nDCG@10?"),
         ("ndcg_cut_10", "did you mean nDCG@10?"),
+        ("nDCG10", "did you mean nDCG@10?"),
+        ("P_5", "did you mean P@5?"),
+        ("AP@10(rel=2)", "did you mean AP(rel=2)@10?"),
+        ("nDCG@ten", "did you mean nDCG?"),
+        ("ERR@10x", "did you mean ERR?"),
+        ("AP(rell=2)", "did you mean rel?"),
+        ("usefulness", "take one of nDCG, NCG, P, R, AP"),
         ("map", "did you mean AP?"),
         ("P", "P@10"),
         ("NCG", "NCG@10"),
@@ -167,6 +176,7 @@ def test_names_that_are_not_known_say_what_to_write(name, says):
         parse_measure(name)
     assert says in str(error.value)
     assert name in str(error.value)
+    assert error.value.todo
 
 
 def test_a_measure_without_an_installed_provider_is_refused():

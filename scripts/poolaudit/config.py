@@ -18,7 +18,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from poolaudit.errors import AuditError, nearest, shorten
+from poolaudit.errors import BELOW, AuditError, first_of, joined, nearest, shorten
 from poolaudit.scores.measure_names import parse_measure
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -31,6 +31,16 @@ SHEET_COLUMNS = ("run", "path", "group", "family", "type", "pooled", "subtask", 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@~-]{0,99}")
 _SCRIPT_END = re.compile(r"</script|<script|<!--", re.IGNORECASE)
 _GRADE = re.compile(r"-?[0-9]{1,5}")
+_KEYS_AND_VALUES = "keys and values, as in config/collections/template.yaml"
+# What JSON Schema calls the kinds of values, in words.
+_KINDS = {
+    "array": "a list, such as [a, b]",
+    "object": "keys and values",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "null": "nothing (null)",
+}
 NAME_RULE = "a letter or digit, then up to 99 letters, digits or . _ + = @ ~ -"
 
 
@@ -119,7 +129,9 @@ def load_collection(name: str, made: Iterable[str] = ()) -> Collection:
         raise AuditError(
             f"{len(missing)} of {len(rows)} run files are missing.",
             where=str(find(settings["runs"])),
-            found=_listed(f"{_absence(row.path)} (run {row.run})" for row in missing),
+            found=first_of(
+                (f"{_absence(row.path)} (run {row.run})" for row in missing), between=BELOW
+            ),
             expected=f"a readable file for each row of the sheet; paths start at {root}, and "
             f"that at the folder that Snakemake works in, {Path.cwd()}",
             todo="correct the paths in the sheet, or runs_root in " + str(file),
@@ -184,7 +196,10 @@ def check_settings(
         _validator()(schema).iter_errors(settings),
         key=lambda error: [str(part) for part in error.absolute_path],
     )
-    mistakes = [_explain(error, lines or {}) for error in errors]
+    # A value that is no keys and values at all is told so once.
+    errors = [e for e in errors if e.validator != "oneOf" or isinstance(e.instance, dict)]
+    # A key that is missing is told by one error for all that are, and by one for itself.
+    mistakes = list(dict.fromkeys(told for e in errors for told in _explain(e, lines or {})))
     mistakes += [
         f"{'.'.join(map(str, path))}{_line(path, lines or {})}: {problem}"
         for path, text in _texts(settings)
@@ -194,7 +209,7 @@ def check_settings(
         raise AuditError(
             f"{where} has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}.",
             where=where,
-            found=_listed(mistakes),
+            found=first_of(mistakes, between=BELOW),
             todo="config/README.md explains every key",
         )
 
@@ -256,31 +271,49 @@ def _line(path: tuple, lines: Mapping[tuple[Hashable, ...], int]) -> str:
     )
 
 
-def _explain(error: jsonschema.ValidationError, lines: Mapping[tuple[Hashable, ...], int]) -> str:
+def _explain(
+    error: jsonschema.ValidationError, lines: Mapping[tuple[Hashable, ...], int]
+) -> list[str]:
     path = tuple(error.absolute_path)
     key = ".".join(map(str, path)) or "the file"
     line = _line(path, lines)
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         unknown = [name for name in error.instance if name not in known]
-        texts = [
+        return [
             f"unknown key {name!r} in {key}"
             + (f" (line {lines[(*path, name)]})" if (*path, name) in lines else "")
             + f"; {nearest(str(name), known) or 'known: ' + ', '.join(known)}"
             for name in unknown
         ]
-        return "; ".join(texts)
     if error.validator == "required":
-        return f"{key}{line}: {error.message}"
+        return [
+            f"the key {name!r} is missing in {key}{line}{_example(name, error.schema)}"
+            for name in error.validator_value
+            if name not in error.instance
+        ]
+    if error.validator == "type":
+        kinds = error.validator_value
+        kinds = " or ".join(_KINDS[k] for k in ([kinds] if isinstance(kinds, str) else kinds))
+        found = "nothing stands here" if error.instance is None else f"found {error.instance!r}"
+        return [f"{key}{line}: expected {kinds}; {found}"]
+    if error.validator in ("minItems", "maxItems"):
+        least, most = error.schema["minItems"], error.schema.get("maxItems")
+        wanted = f"{most} values" if most else f"a list of {least} or more"
+        return [f"{key}{line}: expected {wanted}; found {len(error.instance)}"]
     if error.validator == "oneOf":
-        return f"{key}{line}: give either ir_datasets or file, not both and not neither"
+        return [f"{key}{line}: give either ir_datasets or file, not both and not neither"]
     if error.validator == "enum":
         hint = nearest(str(error.instance), map(str, error.validator_value))
         choices = ", ".join(map(str, error.validator_value))
-        return f"{key}{line}: {error.instance!r} is not one of {choices}" + (
-            f"; {hint}" if hint else ""
-        )
-    return f"{key}{line}: {error.message}"
+        hint = f"; {hint}" if hint else ""
+        return [f"{key}{line}: {error.instance!r} is not one of {choices}{hint}"]
+    return [f"{key}{line}: {error.message}"]
+
+
+def _example(name: str, schema: Mapping[str, Any]) -> str:
+    examples = schema.get("properties", {}).get(name, {}).get("examples", [])
+    return "".join(f"; write, for example, {name}: {example}" for example in examples[:1])
 
 
 class _Loader(yaml.SafeLoader):
@@ -324,26 +357,48 @@ def _read_yaml(file: Path) -> tuple[dict[str, Any], dict[tuple[Hashable, ...], i
         text = file.read_text(encoding="utf-8-sig")
         content = yaml.load(text, _Loader)
         node = yaml.compose(text, _Loader)
-    except RecursionError:
-        raise AuditError(
-            f"{file} cannot be read as YAML.",
-            where=str(file),
-            found="lists or keys within each other without end",
-            expected="keys and values, as in config/collections/template.yaml",
-        ) from None
-    except (OSError, ValueError, OverflowError, yaml.YAMLError) as error:
-        # ValueError: bytes that are no UTF-8, a date that is none, a number of 5,000 digits.
-        raise AuditError(
-            f"{file} cannot be read as YAML.", where=str(file), found=str(error), expected="YAML"
-        ) from None
+    except (RecursionError, OSError, ValueError, OverflowError, yaml.YAMLError) as error:
+        raise _no_yaml(file, error) from None
     if not isinstance(content, dict):
         raise AuditError(
             f"{file} holds no settings.",
             where=str(file),
-            found=type(content).__name__,
-            expected="keys and values, as in config/collections/template.yaml",
+            found="an empty file" if content is None else f"a {type(content).__name__}",
+            expected=_KEYS_AND_VALUES,
+            todo="write each setting as a key, a colon, a blank and its value",
         )
     return content, dict(_key_lines(node, ()))
+
+
+def _no_yaml(file: Path, error: Exception) -> AuditError:
+    """Say at which line the reading of a YAML file stopped, and what such a fault usually is."""
+    where, found, todo = str(file), str(error), "correct the file"
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        where = f"{file}:{error.problem_mark.line + 1}"
+        found = str(error.problem)
+        if error.context_mark and error.context_mark.line < error.problem_mark.line:
+            found += f", {error.context} that begins in line {error.context_mark.line + 1}"
+        todo = (
+            "correct this line or the one before it: a bracket, a quote or the colon and blank "
+            "behind a key may be missing, a tab may stand for blanks, or a value with signs such "
+            "as : # @ * may need quotes"
+        )
+    elif isinstance(error, RecursionError):
+        found = "lists or keys within each other without end"
+    elif isinstance(error, UnicodeDecodeError | yaml.reader.ReaderError):
+        todo = "save the file as plain text in UTF-8"
+    elif isinstance(error, OSError):
+        found, todo = error.strerror or str(error), "change its permissions, or name another file"
+    elif isinstance(error, ValueError | OverflowError):
+        # A date that is none, or a number of 5,000 digits.
+        todo = "put the value in quotes, or correct it"
+    return AuditError(
+        f"{file} cannot be read as YAML.",
+        where=where,
+        found=found,
+        expected=_KEYS_AND_VALUES,
+        todo=todo,
+    )
 
 
 def _key_lines(node: yaml.Node, path: tuple) -> Iterable[tuple[tuple, int]]:
@@ -356,9 +411,7 @@ def _key_lines(node: yaml.Node, path: tuple) -> Iterable[tuple[tuple, int]]:
 
 def _complete(settings: dict[str, Any], file: Path) -> None:
     """Fill in the defaults that depend on other settings, and check what a schema cannot."""
-    settings["measures"] = [
-        _measure(name, f"{file}, key measures") for name in settings["measures"]
-    ]
+    settings["measures"] = _measures(settings["measures"], f"{file}, key measures")
     twice = [name for name, n in Counter(settings["measures"]).items() if n > 1]
     if twice:
         raise AuditError(
@@ -403,6 +456,19 @@ def _complete(settings: dict[str, Any], file: Path) -> None:
         )
     depths = set(settings["pool"]["depths"]) | ({settings["pool"].get("depth")} - {None})
     settings["pool"]["depths"] = sorted(depths)
+
+
+def _measures(names: Iterable[str], where: str) -> list[str]:
+    """The canonical names of measures; those that cannot be read are refused together."""
+    read, refused = [], []
+    for name in names:
+        try:
+            read.append(_measure(name, where))
+        except AuditError as error:
+            refused.append(error)
+    if refused:
+        raise joined(refused)
+    return read
 
 
 def _measure(name: str, where: str) -> str:
@@ -547,7 +613,7 @@ def read_sheet(file: Path, root: Path) -> tuple[tuple[SheetRow, ...], bool]:
         raise AuditError(
             f"The run sheet has {len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}.",
             where=str(file),
-            found=_listed(mistakes),
+            found=first_of(mistakes, between=BELOW),
             todo="correct these rows; config/README.md explains the columns",
         )
     return tuple(sorted(rows, key=lambda row: row.run)), "pooled" in header
@@ -619,9 +685,3 @@ def _gaps(rows: Iterable[SheetRow]) -> list[str]:
 
 def _cut(text: str, length: int = 60) -> str:
     return repr(text if len(text) <= length else text[:length] + "…")
-
-
-def _listed(lines: Iterable[str], most: int = 20) -> str:
-    lines = list(lines)
-    more = [f"and {len(lines) - most} more"] if len(lines) > most else []
-    return "\n            ".join([*lines[:most], *more])

@@ -6,6 +6,9 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 CUT = 100
+MOST = 20
+# Between the lines of one part of an error, aligned below the first.
+BELOW = "\n" + " " * 12
 
 
 class AuditError(Exception):
@@ -61,7 +64,33 @@ def joined(errors: Sequence[AuditError]) -> AuditError:
     return errors[0] if len(errors) == 1 else AuditError("\n".join(map(str, errors)))
 
 
+def first_of(texts: Iterable[str], most: int = MOST, between: str = ", ") -> str:
+    """The first so many of many texts, and how many more there are: "a, b and 3 more"."""
+    texts = list(texts)
+    more = len(texts) - most
+    last = f"and {more:,} more"
+    if more <= 0:
+        return between.join(texts)
+    if between == ", ":
+        return f"{', '.join(texts[:most])} {last}"
+    return between.join([*texts[:most], last])
+
+
+def close(name: str, known: Iterable[str]) -> list[str]:
+    """The one or two known names that are closest to `name`, whatever the case of their letters.
+
+    A name that differs by case alone is the only one; nothing is far from everything.
+    """
+    folded: dict[str, str] = {}
+    for one in known:
+        folded.setdefault(one.casefold(), one)
+    if name.casefold() in folded:
+        return [folded[name.casefold()]]
+    found = difflib.get_close_matches(name.casefold(), list(folded), n=2, cutoff=0.6)
+    return [folded[one] for one in found]
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say which known names are close to `name`: "did you mean nDCG@10?", or "" if none is."""
-    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else ""
+    found = close(name, known)
+    return f"did you mean {' or '.join(found)}?" if found else ""

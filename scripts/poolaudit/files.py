@@ -9,12 +9,12 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poolaudit.errors import AuditError
+from poolaudit.errors import MOST, AuditError, first_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,11 +54,17 @@ def refuse_future(paths: Iterable[Path | str]) -> None:
     if late:
         raise AuditError(
             f"Files are dated in the future: {len(late)}.",
-            where=", ".join(late[:20]),
+            where=first_of(late),
             found="a time later than this computer's clock",
             expected="files that are older than what is made of them",
-            todo=f"if the clock is right: touch {' '.join(map(shlex.quote, late[:20]))}",
+            todo=f"if the clock is right: {command('touch', late)}",
         )
+
+
+def command(words: str, paths: Sequence[str]) -> str:
+    """A shell command on the first of many files; how many more there are is a comment in it."""
+    more = f"  # and {len(paths) - MOST:,} more" if len(paths) > MOST else ""
+    return f"{words} {' '.join(map(shlex.quote, paths[:MOST]))}{more}"
 
 
 def date_back(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import shlex
 import subprocess
 import sys
 from collections.abc import Collection, Iterable
@@ -13,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from poolaudit.errors import AuditError
-from poolaudit.files import digest, read_json, sha256
+from poolaudit.errors import BELOW, AuditError, first_of
+from poolaudit.files import command, digest, read_json, sha256
 
 LIBRARY = Path(__file__).resolve().parent
 # Where the distribution has another name than the module, or another one does the counting.
@@ -125,7 +124,7 @@ def read_digests(inputs: Iterable[str]) -> dict[str, str]:
     if gone:
         raise AuditError(
             f"Files vanished after the run had been planned: {len(gone)}.",
-            where=", ".join(gone[:20]),
+            where=first_of(gone),
             found="no such file",
             expected="the files that were there when Snakemake started",
             todo="put back what is yours, and run again; the workflow makes its own anew",
@@ -149,7 +148,7 @@ def refuse_changed_files(read: dict[str, str], planned: Collection[str]) -> None
     if changed:
         raise AuditError(
             f"Files changed while the audit was at work: {len(changed)}.",
-            where=", ".join(changed[:20]),
+            where=first_of(changed),
             found="other bytes than when the run was planned",
             expected="files that nobody writes while they are read",
             todo="wait until they are written, and run again",
@@ -304,11 +303,10 @@ def repository(root: Path) -> dict[str, Any]:
 
 def _refuse(changed: list[str]) -> None:
     if changed:
-        names = " ".join(map(shlex.quote, changed[:20]))
         raise AuditError(
             f"Artifacts were changed after they had been made: {len(changed)}.",
-            where=", ".join(changed[:20]),
+            where=first_of(changed),
             found="other bytes than their job wrote",
             expected="artifacts that only the workflow writes",
-            todo=f"rm -r {names}\n            and run again; the workflow makes them anew",
+            todo=f"{command('rm -r', changed)}{BELOW}and run again; the workflow makes them anew",
         )

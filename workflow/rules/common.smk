@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -41,6 +42,14 @@ def plainly():
         raise WorkflowError(str(error)) from None
 
 
+def is_comparison():
+    """Whether another audit is named, or asked for: Snakemake knows its targets only later."""
+    made = {str(RESULTS / name) for name in ("compare.html", "compare.json")}
+    folders = {"-d", "--directory"}
+    words = {word for before, word in pairwise(sys.argv) if before not in folders}
+    return "against" in config or not words.isdisjoint({"compare", "compare_audits"} | made)
+
+
 with plainly():
     check_settings(config, SCHEMAS / "config.schema.yaml", where="config/config.yaml or --config")
     AUDIT = load_collection(config["collection"], made=[CAMPAIGN])
@@ -49,6 +58,9 @@ with plainly():
     # The jobs of a cluster load this too, while others are at work.
     if workflow.is_main_process:
         provenance.refuse_changed([RESULTS, Path(CAMPAIGN)])
+        # The input function below would tell the same with a traceback.
+        if is_comparison():
+            contents.audit_files(config.get("against"))
 
 
 def is_news(record):
@@ -59,6 +71,8 @@ def is_news(record):
 logger.addFilter(is_news)
 
 SETTINGS = AUDIT.settings
+LOGS = RESULTS / "logs"
+LOGS_BEFORE = joblogs.written(LOGS)
 RUNS = {row.run: row for row in AUDIT.rows}
 BATCHES = batches(RUNS, SETTINGS["batches"]["runs"])
 POOLED = [row.run for row in AUDIT.rows if row.pooled]
@@ -86,17 +100,20 @@ def code_of(script):
     return provenance.code_of(SCRIPTS / f"{script}.py")["digest"]
 
 
-def name_killed_jobs():
-    """Jobs that were killed had no time for a word, so it is said here."""
-    logs = f"results/{AUDIT.name}/logs"
-    for job in joblogs.killed(logs) if Path(logs).is_dir() else ():
+def tell_failures():
+    """Say at the end again what stopped jobs; those that were killed had no time for a word."""
+    if not LOGS.is_dir():
+        return
+    for log, message in joblogs.failures(LOGS, LOGS_BEFORE):
+        logger.error(f"\nFailed, as its log says ({log}):\n{message}")
+    for job in joblogs.killed(LOGS):
         found = AuditError(
             "A job was ended from outside before it was done.",
             where=job,
             found="no word in its log: killed by somebody, or by a system without memory left",
             todo=f"run the same command again; if memory ran out, {joblogs.LESS_MEMORY}",
         )
-        logger.error(str(found))
+        logger.error(f"\n{found}")
 
 
 def memory(least, per_mb, of_batch=None, kept=2):
@@ -191,10 +208,8 @@ def kept_inputs():
 
 def against(wildcards):
     """The files of the audit that the target compare sets this one beside."""
-    if "against" not in config:
-        raise WorkflowError("Name another audit: --config against=<an archive or a results folder>")
     with plainly():
-        return [ancient(str(path)) for path in contents.audit_files(Path(config["against"]))]
+        return [ancient(str(path)) for path in contents.audit_files(config.get("against"))]
 
 
 def against_digests(wildcards):

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from poolaudit.errors import AuditError, shorten
+from poolaudit.errors import AuditError, first_of, shorten
 from poolaudit.files import replacing
 
 PAYLOAD = "data/"
@@ -28,7 +28,6 @@ _DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = (stat.S_IFREG | 0o644) << 16
 _BLOCK = 1 << 20
-NAMED = 20
 # What zipfile raises for the ways in which a changed file can be no zip file any more.
 UNREADABLE = (zipfile.BadZipFile, RuntimeError, OSError, EOFError, ValueError)
 UNREADABLE += (struct.error, zlib.error)
@@ -158,8 +157,7 @@ def open_bag(path: Path | str) -> Bag:
         raise AuditError(
             "The archive is not safe to unpack.",
             where=str(path),
-            found="; ".join(map(shorten, unsafe[:NAMED]))
-            + (f"; and {len(unsafe) - NAMED:,} more" if len(unsafe) > NAMED else ""),
+            found=first_of(map(shorten, unsafe), between="; "),
             expected="plain files, each once and as it is, with names that stay inside",
             todo="do not unpack it; ask for another copy",
         )

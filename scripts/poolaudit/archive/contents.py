@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from poolaudit.errors import AuditError
+from poolaudit.errors import AuditError, first_of
 from poolaudit.files import sha256
 
 # The project's files that an audit can be run again with.
@@ -48,27 +48,38 @@ def below(path: str) -> str:
     return PurePosixPath(path).name if is_foreign(path) else PurePosixPath(path).as_posix()
 
 
-def audit_files(place: Path) -> list[Path]:
+def audit_files(place: str | None) -> list[Path]:
     """What holds the record of an audit: its archive, or two files of its folder.
 
     Args:
-        place: an archive.zip, the folder that it was unpacked to, or a results folder.
+        place: the path of an archive.zip, of the folder that it was unpacked to, or of a results
+            folder; None where nobody named one.
 
     Raises:
-        AuditError: it is not there.
+        AuditError: no place is named, or no audit is there.
     """
-    if not place.exists():
+    expected = "an archive or a results folder of an audit"
+    if place is None:
+        raise AuditError(
+            "There is no other audit to compare with.",
+            where="--config against",
+            found="no such setting",
+            expected=expected,
+            todo="name it: --config against=old/archive.zip",
+        )
+    path = Path(place)
+    folder = path / "data" if (path / "data").is_dir() else path
+    files = [folder / "audit.json", folder / "provenance.json"] if path.is_dir() else [path]
+    missing = [str(file) for file in files if not file.is_file()]
+    if missing:
         raise AuditError(
             "The other audit is missing.",
             where="--config against",
-            found=f"no file or folder {place}",
-            expected="an archive or a results folder of an audit",
+            found=f"no file {' and no file '.join(missing)}",
+            expected=expected,
             todo="correct the path",
         )
-    if place.is_dir():
-        folder = place / "data" if (place / "data").is_dir() else place
-        return [folder / "audit.json", folder / "provenance.json"]
-    return [place]
+    return files
 
 
 def refuse_foreign_paths(paths: Mapping[str, str]) -> None:
@@ -85,7 +96,7 @@ def refuse_foreign_paths(paths: Mapping[str, str]) -> None:
         raise AuditError(
             f"{len(foreign)} paths lead out of the folder that the audit was made in.",
             where="the collection file and its run sheet",
-            found="; ".join(foreign[:5]) + (" and more" if len(foreign) > 5 else ""),
+            found=first_of(foreign, between="; "),
             expected="paths below the working folder, which mean the same wherever it lies",
             todo="copy these files into the working folder or make a link there, and name that",
         )
@@ -105,7 +116,7 @@ def refuse_changed(digests: Mapping[Path, str]) -> None:
     if changed:
         raise AuditError(
             f"{len(changed)} files were changed after the crate had been written.",
-            where=", ".join(changed[:20]),
+            where=first_of(changed),
             expected="the files that ro-crate-metadata.json describes",
             todo="delete them and run again; the workflow makes them anew",
         )

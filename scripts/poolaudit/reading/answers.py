@@ -5,13 +5,18 @@ This is no part of reading a run: a run need not be read again when a judgment o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from poolaudit.errors import AuditError
 from poolaudit.reading.notes import NAMED, counted, some
+
+# What nobody sees in an id, and zeros that change no number.
+_BLANK = re.compile("[\\s\u200b\u200c\u200d\u2060\ufeff]+")
+_ZEROS = re.compile("(?<![0-9.])0+(?=[0-9])")
 
 
 def refuse_strangers(answered: Mapping[str, pa.ChunkedArray], judged: Sequence[str]) -> None:
@@ -56,7 +61,9 @@ def compare_topics(
         Notes of the kinds "missing_queries" (judged, not answered), "unjudged_queries" (answered,
         in the topics, not judged), "unknown_queries" (answered, not in the topics) and "shallow"
         (judged and answered, with fewer documents than `depth`), each with its count and the first
-        few ids; and "likely_cause" where the spelling of the ids explains the difference.
+        few ids; "misspelt_queries" where an unknown id differs from that of a judged query by case,
+        blanks or zeros alone, and "likely_cause" where something else about the ids' spelling
+        explains the difference.
     """
     counts = {row["values"]: row["counts"] for row in pc.value_counts(answered).to_pylist()}
     known = set(topics["query_id"].to_pylist())
@@ -75,17 +82,74 @@ def compare_topics(
         if queries:
             note = counted(kind, text, len(queries), some(queries))
             notes.append(note | {"queries": queries[:NAMED]})
+    slips = likely_slips(unknown, judged)
+    if slips:
+        (first, (meant, how)), *others = slips.items()
+        text = f"{_shown(first)} is not judged; {_shown(meant)} is: {how}"
+        if others:
+            text += (
+                f"; like it {len(others):,} more: {some([_shown(query) for query, _ in others])}"
+            )
+        note = {"kind": "misspelt_queries", "text": text, "count": len(slips)}
+        notes.append(note | {"queries": list(slips)[:NAMED]})
     cause = likely_cause(unknown, missing)
-    if cause:
+    if cause and not slips:
         notes.append({"kind": "likely_cause", "text": cause})
     return notes
 
 
+def warning_of(notes: Iterable[Mapping]) -> str:
+    """One line on answers that a run may have lost by mistake, from its notes; "" for none.
+
+    A run may answer more queries than are judged, and need not answer all that are. What calls for
+    a look is an id that is misspelt, or an unknown one while a judged query has no answer.
+    """
+    told = {note["kind"]: note["text"] for note in notes}
+    if "misspelt_queries" in told:
+        kinds = ["misspelt_queries", "missing_queries"]
+    elif {"missing_queries", "unknown_queries"} <= told.keys():
+        kinds = ["missing_queries", "unknown_queries", "likely_cause"]
+    else:
+        kinds = []
+    return "; ".join(told[kind] for kind in kinds if kind in told)
+
+
+def likely_slips(unknown: Sequence[str], judged: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """For each unknown id that is a judged one but for its spelling: that one, and what differs."""
+    by_spelling: dict[str, str] = {}
+    for query in judged if unknown else ():
+        by_spelling.setdefault(_bare(query), query)
+    slips = {query: by_spelling[_bare(query)] for query in unknown if _bare(query) in by_spelling}
+    return {query: (meant, _difference(query, meant)) for query, meant in slips.items()}
+
+
+def _bare(query: str) -> str:
+    """An id without what is easily written in another way: case, blanks, zeros before a number."""
+    return _ZEROS.sub("", _BLANK.sub("", query)).casefold()
+
+
+def _difference(one: str, other: str) -> str:
+    """What differs between two ids that are the same without it."""
+    ways = {
+        "the case of letters differs": str.casefold,
+        "zero padding differs": lambda query: _ZEROS.sub("", query),
+        "blanks differ": lambda query: _BLANK.sub("", query),
+    }
+    alone = (how for how, without in ways.items() if without(one) == without(other))
+    return next(alone, "only case, blanks and zeros differ")
+
+
+def _shown(query: str) -> str:
+    """An id as a reader can see it: in quotes, and escaped, where it holds blanks."""
+    return repr(query) if _BLANK.search(query) else query
+
+
 def likely_cause(unknown: list[str], missing: list[str]) -> str:
-    """Why query ids of a run are not those of the judgments: zero padding, a prefix, or ""."""
-    bare = {query.lstrip("0"): query for query in missing}
-    if unknown and all(query.lstrip("0") in bare for query in unknown):
-        return f"zero padding differs ({unknown[0]} for {bare[unknown[0].lstrip('0')]})"
+    """Why no id of a run is one of the judgments: case, blanks, zero padding, a prefix, or ""."""
+    slips = likely_slips(unknown, missing)
+    if unknown and len(slips) == len(unknown):
+        meant, how = slips[unknown[0]]
+        return f"{how} ({_shown(unknown[0])} for {_shown(meant)})"
     for whose, longer, shorter in (("run", unknown, missing), ("judgments", missing, unknown)):
         for end in shorter if longer else ():
             prefix = longer[0].removesuffix(end)

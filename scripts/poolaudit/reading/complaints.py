@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from poolaudit.errors import AuditError, shorten
+from poolaudit.errors import BELOW, AuditError, shorten
 
 SHOWN = 20
 
@@ -66,4 +66,4 @@ class Complaints:
 
 def indented(lines: Sequence[str]) -> str:
     """Several lines as one part of an AuditError, aligned below the first."""
-    return ("\n" + " " * 12).join(lines)
+    return BELOW.join(lines)

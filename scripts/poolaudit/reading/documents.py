@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 
-from poolaudit.errors import AuditError, shorten
+from poolaudit.errors import AuditError, first_of, shorten
 from poolaudit.reading.streams import Stream, Unpacked
 
 BATCH = 10_000
@@ -132,7 +132,7 @@ def read_documents(path: Path | str) -> pa.Table:
         raise AuditError(
             "Documents stand in the file more than once.",
             where=str(path),
-            found=f"{len(twice):,} ids on several lines: {shorten(', '.join(twice[:5]))}",
+            found=f"{len(twice):,} ids on several lines: {first_of(map(shorten, twice), 5)}",
             expected="one line a document",
             todo="delete the others: which text is the right one cannot be told here",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from poolaudit.errors import first_of
+
 NAMED = 5
 
 
@@ -13,5 +15,4 @@ def counted(kind: str, text: str, count: int, more: str = "") -> dict:
 
 def some(names: list[str]) -> str:
     """The first few of many names, and how many more there are."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return first_of(names, NAMED)

@@ -12,12 +12,7 @@ from poolaudit.scores.measure_names import parse_measure
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# What the report takes of the tables that grow with every document.
-_COLUMNS = {
-    "pairs": ["query_id", "relevance"],
-    "removal_queries": ["query_id", "run", "change"],
-}
+    import pyarrow.compute as pc
 
 
 @dataclass(frozen=True)
@@ -89,6 +84,27 @@ class Artifacts:
     digests: Mapping[str, str] = field(default_factory=dict)
 
 
+def taken(primary: Mapping[str, str]) -> dict[str, tuple[list[str], pc.Expression]]:
+    """What the report takes of the tables that grow with every document: columns, and which rows.
+
+    Args:
+        primary: the measure and the policy that come first in the audit.
+    """
+    import pyarrow.compute as pc
+
+    depth, kind = pc.field("depth"), pc.field("kind")
+    of_primary = (pc.field("measure") == parse_measure(primary["measure"]).name) & (
+        pc.field("policy") == primary["policy"]
+    )
+    return {
+        "pairs": (["query_id", "relevance"], pc.field("relevance").is_valid()),
+        "removal_queries": (
+            ["query_id", "run", "change"],
+            (kind == "run") & depth.is_null() & of_primary,
+        ),
+    }
+
+
 def read(paths: Mapping[str, str | Sequence[str]], primary: Mapping[str, str]) -> Artifacts:
     """Read the files under the names of `Artifacts`; several files become a mapping by stem.
 
@@ -96,20 +112,11 @@ def read(paths: Mapping[str, str | Sequence[str]], primary: Mapping[str, str]) -
         paths: the files.
         primary: the measure and the policy that come first in the audit.
     """
-    import pyarrow.compute as pc
-
-    depth, kind = pc.field("depth"), pc.field("kind")
-    rows = {
-        "pairs": pc.field("relevance").is_valid(),
-        "removal_queries": (kind == "run")
-        & depth.is_null()
-        & (pc.field("measure") == parse_measure(primary["measure"]).name)
-        & (pc.field("policy") == primary["policy"]),
-    }
+    parts = taken(primary)
     single = {key: path for key, path in paths.items() if isinstance(path, str)}
     several = {key: each for key, each in paths.items() if key not in single}
     return Artifacts(
-        **{key: _read(path, _COLUMNS.get(key), rows.get(key)) for key, path in single.items()},
+        **{key: _read(path, *parts.get(key, ())) for key, path in single.items()},
         **{key: {Path(p).stem: _read(p) for p in each} for key, each in several.items()},
         digests={key: sha256(path) for key, path in single.items()},
     )

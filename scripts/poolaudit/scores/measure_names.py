@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from poolaudit.errors import AuditError, nearest
+from poolaudit.errors import AuditError, close, nearest
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,8 @@ _TREC_EVAL = {
     "bpref": "Bpref",
     "success": "Success",
 }
+# A name, and then a cutoff and parameters in any place that people write them.
+_SLIP = re.compile(r"([^\W\d]+?)_?(\d*)(\([^()]*\))?(?:@(\d+))?(\([^()]*\))?")
 _OWN_POLICY = {
     "Bpref": "reads judged documents only",
     "infAP": "infers unjudged documents of the pool",
@@ -118,7 +120,12 @@ def parse_measure(name: str) -> Measure:
     """
     match = re.fullmatch(r"(\w+)(?:\((.*)\))?(?:@([\d.]+))?", name.replace(" ", ""))
     if not match:
-        raise AuditError("a measure's name cannot be read", found=name, expected=_EXAMPLES)
+        raise AuditError(
+            "a measure's name cannot be read",
+            found=name or "an empty name",
+            expected=_EXAMPLES,
+            todo=_suggest(name),
+        )
     base = _ALIASES.get(match[1], match[1])
     parameters = _parameters(name, match[2] or "")
     if base not in _OURS or not parameters.keys() <= _OURS[base].defaults.keys():
@@ -134,14 +141,24 @@ def _cutoff(name: str, text: str | None) -> int | None:
         return None
     if not text.isdigit() or int(text) > DEEPEST:
         expected = f"a rank from 1 to {DEEPEST:,}"
-        raise AuditError("a measure's cutoff is wrong or missing", found=name, expected=expected)
+        raise AuditError(
+            "a measure's cutoff is wrong or missing",
+            found=name,
+            expected=expected,
+            todo="write the rank as a whole number behind the @",
+        )
     return int(text)
 
 
 def _parameters(name: str, text: str) -> dict[str, str]:
     words = [word.split("=") for word in text.split(",") if word]
     if any(len(word) != 2 for word in words):
-        raise AuditError("a measure's parameters cannot be read", found=name, expected=_EXAMPLES)
+        raise AuditError(
+            "a measure's parameters cannot be read",
+            found=name,
+            expected=_EXAMPLES,
+            todo="write each as name=value, separated by commas",
+        )
     return dict(words)
 
 
@@ -154,10 +171,16 @@ def _own(name: str, base: str, given: dict[str, str], cutoff: int | None) -> Mea
             "a measure's cutoff is wrong or missing",
             found=name,
             expected=expected[definition.cutoff],
+            todo="leave the cutoff out" if definition.cutoff == "none" else "give a rank from 1 on",
         )
     values = {**definition.defaults, **{key: _value(name, key, given[key]) for key in given}}
     if missing := [key for key in values if values[key] is _REQUIRED]:
-        raise AuditError(f"{base} needs {missing[0]}=", found=name, expected=f"{base}(rel=1)")
+        raise AuditError(
+            f"{base} needs {missing[0]}=",
+            found=name,
+            expected=f"{base}(rel=1)",
+            todo=f"say from which grade on a document is relevant: {missing[0]}= and the grade",
+        )
     return _named(base, values, cutoff)
 
 
@@ -191,7 +214,12 @@ def _value(name: str, key: str, text: str) -> int | float | bool:
             return text == "True"
     except ValueError:
         pass
-    raise AuditError(f"{key} cannot have this value", found=name, expected=expected[key])
+    raise AuditError(
+        f"{key} cannot have this value",
+        found=name,
+        expected=expected[key],
+        todo=f"correct {key}, or leave it out where it has a default",
+    )
 
 
 def _of_ir_measures(name: str) -> Measure:
@@ -208,13 +236,16 @@ def _of_ir_measures(name: str) -> Measure:
     except (AssertionError, TypeError, ValueError) as error:
         named = ir_measures.measures.registry.get(re.split(r"[@(]", name)[0])
         if named is None:
-            raise AuditError("no such measure", found=name, expected=_EXAMPLES) from error
+            raise AuditError(
+                "no such measure", found=name, expected=_EXAMPLES, todo=_suggest(name)
+            ) from error
         known = named.SUPPORTED_PARAMS
         raise AuditError(
             "the parameters of this measure are wrong or missing",
             found=name,
             expected="values of its parameters " + ", ".join(known),
-            todo="its parameters are explained in the documentation of ir_measures",
+            todo=next(filter(None, (nearest(key, known) for key in _keys(name))), "")
+            or "its parameters are explained in the documentation of ir_measures",
         ) from error
     if not ir_measures.DefaultPipeline.supports(measure):
         raise AuditError(
@@ -234,13 +265,31 @@ def _of_ir_measures(name: str) -> Measure:
     )
 
 
+def _keys(name: str) -> list[str]:
+    """The parameters that a name gives values to."""
+    return re.findall(r"(\w+)=", name)
+
+
 def _suggest(name: str) -> str:
-    """The nearest known names, also for those of trec_eval."""
+    """What was probably meant by a name that cannot be read; else which names there are."""
     import ir_measures
 
-    trec_eval = re.fullmatch(r"([A-Za-z_]+?)(?:_(\d+))?", name)
-    if trec_eval and trec_eval[1] in _TREC_EVAL:
-        cutoff = f"@{trec_eval[2]}" if trec_eval[2] else ""
-        return f"did you mean {_TREC_EVAL[trec_eval[1]]}{cutoff}?"
-    base = re.split(r"[@(]", name)[0]
-    return nearest(base, {*_OURS, *ir_measures.measures.registry})
+    ours = {known: known for known in _OURS} | _ALIASES | _TREC_EVAL
+    slip = _SLIP.fullmatch(name.replace(" ", ""))
+    base, cutoff = (slip[1], slip[2] or slip[4]) if slip else (re.split(r"[@(]", name)[0], "")
+    parameters = (slip[3] or slip[5] or "") if slip else ""
+    others = ir_measures.measures.registry
+    meant = [base] if base in others else close(base, ours) or close(base, others)
+    names = dict.fromkeys(ours.get(one, one) for one in meant)
+    written = [_readable(one, f"{parameters}{f'@{cutoff}' if cutoff else ''}") for one in names]
+    if written:
+        return f"did you mean {' or '.join(written)}?"
+    return f"take one of {', '.join(_OURS)}, or another that ir_measures computes"
+
+
+def _readable(base: str, rest: str) -> str:
+    """The name with its parameters and cutoff, where it takes them; else the name alone."""
+    try:
+        return parse_measure(base + rest).name
+    except AuditError:
+        return base

@@ -1,7 +1,7 @@
 """The figures of shared bias: how alike contributors are, and what each kind of them alone brought.
 
 Each function is one section of `sharing.parquet`: rows of one long table (COLUMNS), whose first
-columns say what `value` is a figure of. `sharing.probe` puts them together and explains them.
+columns say what `value` is a figure of. `probing.probe` puts them together and explains them.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def probe(
         thresholds: of the verdict.
 
     Returns:
-        The figures, one row each (`sharing_figures.COLUMNS`): value, low, high, and n, the number
+        The figures, one row each (`figures.COLUMNS`): value, low, high, and n, the number
         of things that the value is a mean, share or count of; the other columns say what it is
         about. By section:
 

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from poolaudit.errors import AuditError
+from poolaudit.errors import BELOW, AuditError, first_of
 from poolaudit.pairs import UNJUDGED, Pairs, Rankings
-from poolaudit.reading.complaints import indented
 from poolaudit.scores.lists import JudgedLists, judged_lists
 from poolaudit.scores.measure_names import Measure, parse_measures
 from poolaudit.scores.policies import change, coverage, evaluate
@@ -108,12 +107,11 @@ def _refuse_regrading(changed: pd.DataFrame) -> None:
         return
     lines = [
         f"{query_id} {doc_id}: {row.before} before, {row.relevance} now"
-        for (query_id, doc_id), row in changed.sort_index()[:20].iterrows()
+        for (query_id, doc_id), row in changed.sort_index().iterrows()
     ]
-    more = [f"and {len(changed) - 20:,} more"] if len(changed) > 20 else []
     raise AuditError(
         f"{len(changed):,} documents have another grade already",
-        found=indented(lines + more),
+        found=first_of(lines, between=BELOW),
         expected="one grade a document",
         todo="settle each of them, and leave it out of the assessments or mend the judgments",
     )

@@ -31,7 +31,7 @@ def write_form(
 
     Args:
         path: where to write.
-        sample: as `tail.draw` gave it.
+        sample: as `sampling.draw` gave it.
         grades: what each grade that can be given means, as `sheets.scale` says.
         title: of the page.
         saved_as: the name of the file that it saves.

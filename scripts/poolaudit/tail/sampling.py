@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poolaudit.errors import AuditError
+from poolaudit.errors import AuditError, first_of
 from poolaudit.pairs import NEVER, Pairs
 from poolaudit.tail import intervals
 
@@ -490,8 +490,7 @@ def skipped(sample: pd.DataFrame, strata: pd.DataFrame) -> list[str]:
     if by_query.any():
         said.append(
             f"Nothing was judged for {by_query.sum():,} of {len(by_query):,} sampled queries ("
-            + ", ".join(map(str, by_query.index[by_query][:10]))
-            + (", ..." if by_query.sum() > 10 else "")
+            + first_of(map(str, by_query.index[by_query]), 10)
             + "): they are taken to be like the others."
         )
     by_stratum = missing.groupby(sample["stratum"], sort=True).all()

@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poolaudit.errors import AuditError, nearest
+from poolaudit.errors import AuditError, first_of, nearest
 from poolaudit.escapes import defuse, undo
 from poolaudit.files import write_text
 from poolaudit.reading.complaints import Complaints
@@ -63,7 +63,7 @@ def _cell(value: object) -> str:
 
 
 def write_sheet(path: Path | str, sample: pd.DataFrame) -> None:
-    """Write a sample, as `tail.draw` gave it, as a sheet; equal samples give equal bytes."""
+    """Write a sample, as `sampling.draw` gave it, as a sheet; equal samples give equal bytes."""
     write_text(path, "\n".join(sheet_lines(sample)) + "\n")
 
 
@@ -132,7 +132,7 @@ def read_sheet(
         complaints.add([line], _saying(_stranger(query, doc, near, unknown)))
     missing = [key for key, i in drawn.items() if i not in first_line]
     if missing and whole:
-        some = ", ".join(" ".join(key) for key in missing[:5]) + (", ..." if missing[5:] else "")
+        some = first_of((" ".join(key) for key in missing), 5)
         complaints.add(
             [len(lines) + 1], _saying(f"{len(missing):,} documents of the sample are gone: {some}")
         )

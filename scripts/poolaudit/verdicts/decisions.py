@@ -1,6 +1,6 @@
 """The answer: which numbers and orders are ok, need a caveat or are unsafe, and why.
 
-`number_verdicts` and `pair_verdicts` say what is looked at, `findings` has the thresholds. What the
+`numbers` and `orders` say what is looked at, `findings` has the thresholds. What the
 verdicts rest on are the documents that the audited runs returned; they cannot see relevant ones
 that no run found.
 """

@@ -10,8 +10,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
 from typing import Any
 
-from poolaudit.errors import AuditError, nearest, shorten
-from poolaudit.reading.complaints import indented
+from poolaudit.errors import BELOW, AuditError, first_of, nearest, shorten
 from poolaudit.scores.measure_names import parse_measure
 from poolaudit.verdicts.findings import CAVEAT, OK, UNSAFE
 
@@ -82,11 +81,10 @@ def read_declared(path: Path | str) -> list[Declared]:
             given = {name: value or None for name, value in values.items()}
             declared.append(Declared(**given, where=f"{path}:{line}"))
     if mistakes or not declared:
-        more = [f"and {len(mistakes) - 20:,} more"] if len(mistakes) > 20 else []
         raise AuditError(
             "The table of declared numbers has mistakes.",
             where=str(path),
-            found=indented([*mistakes[:20], *more]) or "no number",
+            found=first_of(mistakes, between=BELOW) or "no number",
             expected="a run on every line, and values as they are printed",
         )
     return declared
@@ -143,7 +141,8 @@ def check(
             if pair is None or measure != primary:
                 unknown.append(
                     f"{place}{one.run} and {one.than} are not compared by {measure}; the baseline "
-                    "is compared with every run, by the primary measure"
+                    "is compared with every run, or without one the first ten with each other, by "
+                    "the primary measure"
                 )
                 continue
             found.append(_order(one, measure, pair, sign, allow))

@@ -267,7 +267,7 @@ def judge_numbers(
         evidence: what is known.
         thresholds: what makes a note, a caveat, an unsafe number.
         turned: for a run and measure, findings on claimed orders that its unjudged documents are
-            proven to be able to turn around (`pair_verdicts.turned_orders`).
+            proven to be able to turn around (`orders.turned_orders`).
 
     Returns:
         For each: run, measure, policy, verdict, level, reason (a sentence for a paper), findings,

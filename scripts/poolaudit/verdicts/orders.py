@@ -87,7 +87,7 @@ def judge_pairs(
     Args:
         comparisons: from `comparisons.compare`.
         flips: from `flips.flips`, in the same order; empty where there are none.
-        numbers: from `number_verdicts.judge_numbers`.
+        numbers: from `numbers.judge_numbers`.
         thresholds: what makes a caveat, an unsafe order.
         subtasks: what each run did, where any run says so.
 
