@@ -30,7 +30,7 @@ FINDINGS = {
     "unjudged": "unjudged documents",
     "value": "no value",
 }
-"""What a finding of `number_verdicts` or `pair_verdicts` is called in a table."""
+"""What a finding of `judge_numbers` or `judge_pairs` is called in a table."""
 
 
 def answers(audit: Mapping[str, Any]) -> list[dict[str, str]]:
