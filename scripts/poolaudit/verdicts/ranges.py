@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -149,14 +150,23 @@ class _Documents:
     n_queries: int
     levels: np.ndarray
 
+    @cached_property
     def gain(self) -> np.ndarray:
         """int64[documents]: how many of the levels the grade reaches."""
         return (self.grade[:, None] >= self.levels).sum(axis=1)
 
     def total(self, values: np.ndarray) -> np.ndarray:
         """float64[queries]: the sum over each query's documents."""
-        return np.bincount(self.query, values, minlength=self.n_queries)
+        at = np.flatnonzero(values)
+        total = np.bincount(self.query[at], values[at], minlength=self.n_queries)
+        return total.astype(np.float64, copy=False)
 
+    @cached_property
+    def n_open(self) -> np.ndarray:
+        """int64[queries]."""
+        return np.bincount(self.query[self.is_open], minlength=self.n_queries)
+
+    @cached_property
     def judged(self) -> np.ndarray:
         """int64[queries, levels]: the judged documents that reach each level."""
         reached = [self.query[self.grade >= level] for level in self.levels]
@@ -190,7 +200,7 @@ def _range(documents: _Documents, measure: Measure, a: np.ndarray, b: np.ndarray
         high = _highest_ratio(documents, measure, a - b)
     elif measure.base in _SUMS:
         c = a - b
-        known = documents.total(c * documents.gain())
+        known = documents.total(c * documents.gain)
         low = known + documents.total(np.minimum(c, 0) * documents.is_open)
         high = known + documents.total(np.maximum(c, 0) * documents.is_open)
     else:
@@ -204,7 +214,7 @@ def _highest_first(documents: _Documents, a: np.ndarray, b: np.ndarray) -> np.nd
     A run scores the largest weight of its relevant documents. A second newly relevant document can
     only raise the other run, so none or one makes the highest.
     """
-    relevant = documents.gain() > 0
+    relevant = documents.gain > 0
     best = []
     for weight in (a, b):
         best.append(np.zeros(documents.n_queries))
@@ -231,11 +241,15 @@ def _highest_ratio(documents: _Documents, measure: Measure, c: np.ndarray) -> np
     Below zero: the larger the ideal the better. Documents with c >= 0 get the top grade, and the
     others the top grade down to some place or 0: what is gained by raising n_t grows with t, so no
     grade between is of use.
+
+    So documents with c = 0, which are nearly all where two runs are compared, have no grade in the
+    first case and the top grade in the second: they are counted, and only the others are sorted.
     """
-    sums, n_positive, n_helpful = _sums_by_place(documents, c)
-    base = documents.total(c * documents.gain())
-    have = documents.judged()
-    most = have.max(initial=0) + sums.shape[1]
+    sums, n_positive, n_moving = _sums_by_place(documents, c)
+    n_still = documents.n_open - n_moving
+    base = documents.total(c * documents.gain)
+    have = documents.judged
+    most = have.max(initial=0) + documents.n_open.max(initial=0)
     ideal = np.concatenate([[0.0], np.cumsum(_ideal_weights(measure, most))])
     place = np.arange(sums.shape[1])
 
@@ -246,7 +260,7 @@ def _highest_ratio(documents: _Documents, measure: Measure, c: np.ndarray) -> np
         return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
 
     only_positive = np.where(place <= n_positive[:, None], sums, -np.inf)
-    of_ideal = ideal[have[:, :, None] + place]
+    of_ideal = ideal[np.minimum(have[:, :, None] + place, most)]
     highest = np.full(documents.n_queries, -np.inf)
     while True:
         x = np.maximum(highest, 0)[:, None, None]
@@ -256,29 +270,31 @@ def _highest_ratio(documents: _Documents, measure: Measure, c: np.ndarray) -> np
         highest = np.maximum(highest, found)
 
     above = base[:, None] + len(documents.levels) * sums
-    below = of_ideal.sum(axis=1)
+    with_still = have[:, :, None] + n_still[:, None, None] + place
+    below = ideal[np.minimum(with_still, most)].sum(axis=1)
     found = np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
-    n_open = documents.total(documents.is_open)
-    allowed = (n_helpful[:, None] <= place) & (place <= n_open[:, None])
+    allowed = (n_positive[:, None] <= place) & (place <= n_moving[:, None])
     return np.maximum(highest, np.where(allowed, found, -np.inf).max(axis=1))
 
 
 def _sums_by_place(
     documents: _Documents, c: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sums of c over the first open documents of each query, in falling order of c.
+    """Sums of c over the first open documents of each query with c other than 0, in falling order.
 
     Returns:
-        float64[queries, 1 + most open], and for each query how many have c > 0 and c >= 0.
+        float64[queries, 1 + most such], and for each query how many have c > 0, and c other than 0.
     """
-    query, c = documents.query[documents.is_open], c[documents.is_open]
+    moving = np.flatnonzero(documents.is_open & (c != 0))
+    query, c = documents.query[moving], c[moving]
     order = np.lexsort((-c, query))
-    count = np.bincount(query, minlength=documents.n_queries)
+    positive, count = (
+        np.bincount(of, minlength=documents.n_queries) for of in (query[c > 0], query)
+    )
     place = np.arange(len(query)) - np.repeat(np.cumsum(count) - count, count)
     by_place = np.zeros((documents.n_queries, 1 + count.max(initial=0)))
     by_place[query, place + 1] = c[order]
-    counts = [np.bincount(query[m], minlength=documents.n_queries) for m in (c > 0, c >= 0)]
-    return np.cumsum(by_place, axis=1), *counts
+    return np.cumsum(by_place, axis=1), positive, count
 
 
 def _ideal_weights(measure: Measure, ranks: int) -> np.ndarray:
