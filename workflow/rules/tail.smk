@@ -28,7 +28,7 @@ rule draw_sample:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=memory(200, 30, of_batch=400),
+        mem_mb=memory(200, 30, of_batch=400, kept=11),
         runtime=minutes,
     params:
         sha256=[digest_of(path) for path in documents_file()],
