@@ -148,6 +148,11 @@ def test_the_page_says_what_changed_and_asks_for_nothing_from_outside(before, af
     assert "Judgments and other files" not in text and "http" not in text.split("<body>")[1]
 
 
+def test_numbers_are_rounded_as_in_the_report_wherever_they_stand():
+    assert page.shown(2 / 3) == "0.6667"
+    assert page.shown({"mean": 2 / 3, "queries": 50, "low": None}) == "mean 0.6667, queries 50"
+
+
 def archived(tmp_path, **records: bytes):
     """An archive with these records, of which every digest is right."""
     for name, content in records.items():

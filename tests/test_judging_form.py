@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import shutil
@@ -47,6 +49,21 @@ def test_texts_cannot_break_out_of_the_data(form):
     text = form.read_text(encoding="utf-8")
     assert "<b>bold" not in text
     assert data_of(form)["documents"][2]["query"] == "</script><b>bold</b>"
+
+
+def test_runs_its_own_script_and_nothing_else(form):
+    text = form.read_text(encoding="utf-8")
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
+    [style] = re.findall(r"<style>(.*?)</style>", text, re.S)
+    [script] = re.findall(r"<script>(.*?)</script>", text, re.S)
+    digests = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
+        for part in (style, script)
+    ]
+    assert policy == (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; "
+        f"style-src {digests[0]}; script-src {digests[1]}"
+    )
 
 
 def test_holds_the_lines_of_the_sheet_and_the_grades(form):

@@ -38,6 +38,7 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {item}" for key, item in value.items() if item is not None)
+        given = {key: item for key, item in value.items() if item is not None}
+        return ", ".join(f"{key} {shown(item)}" for key, item in given.items())
     text = str(value)
     return text[:16] + "…" if len(text) == 64 and text.isalnum() else text

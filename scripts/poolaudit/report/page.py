@@ -6,9 +6,7 @@ admits these and nothing else. Everything that came from a file is escaped.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ import jinja2
 import yaml
 from markupsafe import Markup
 
-from poolaudit.escapes import markdown_text
+from poolaudit.escapes import markdown_text, security_policy
 from poolaudit.report.answers import answers, citation, reasons
 from poolaudit.report.charts import Chart
 from poolaudit.scores.measure_names import parse_measures
@@ -43,7 +41,7 @@ def html(audit: Mapping[str, Any], charts: Mapping[str, Chart], bundle: str) -> 
         specs={name: Markup(chart.json) for name, chart in charts.items()},
         style=Markup(style),
         scripts=[Markup(bundle), Markup(script)],
-        policy=_security_policy(style, [bundle, script]),
+        policy=security_policy(style, [bundle, script]),
     )
 
 
@@ -105,14 +103,3 @@ def _shown(value: float | None, form: str) -> str:
     if not any(digit in text for digit in "123456789"):
         text = text.lstrip("+-")
     return text.replace("-", "−")
-
-
-def _security_policy(style: str, scripts: Sequence[str]) -> str:
-    return (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src {_digest(style)}; script-src {' '.join(map(_digest, scripts))}"
-    )
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

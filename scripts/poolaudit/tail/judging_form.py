@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from poolaudit.escapes import security_policy
 from poolaudit.files import write_text
 from poolaudit.tail.sheets import sheet_lines
 
@@ -51,19 +52,23 @@ def write_form(
         "grades": [[grade, meaning] for grade, meaning in grades.items()],
         "documents": documents,
     }
+    page = _PAGE
     # "<" is escaped so that no text can end the script element.
     data = json.dumps(content, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
-    page = _PAGE.replace("{title}", escape(title)).replace("{saved_as}", saved_as)
-    write_text(path, page.replace("{data}", data))
+    script = _SCRIPT.replace("{saved_as}", saved_as)
+    # The data come last: what they hold is never taken for a name in braces.
+    for name, text in {
+        "policy": security_policy(_STYLE, [script]),
+        "style": _STYLE,
+        "script": script,
+        "title": escape(title),
+        "data": data,
+    }.items():
+        page = page.replace(f"{{{name}}}", text)
+    write_text(path, page)
 
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
+_STYLE = """
 :root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: 0 auto; padding: 0 1rem; }
 header { position: sticky; top: 0; background: Canvas; padding: .5rem 0;
@@ -79,22 +84,9 @@ label { display: inline-block; padding: .3rem .8rem .3rem 0; }
 button { font: inherit; padding: .3rem .8rem; }
 #trouble { color: #b00020; flex-basis: 100%; margin: 0; }
 @media (prefers-color-scheme: dark) { #trouble { color: #ff8a80; } }
-</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-<span id="done" role="status"></span>
-<button id="next" type="button">Next without a grade</button>
-<button id="save" type="button">Save as TSV</button>
-<p id="trouble" role="alert" hidden></p>
-</header>
-<main></main>
-<noscript>
-<p>This form needs JavaScript. The same sheet can be filled in as a text file.</p>
-</noscript>
-<script type="application/json" id="data">{data}</script>
-<script>
+"""
+
+_SCRIPT = """
 "use strict";
 const sheet = JSON.parse(document.getElementById("data").textContent);
 const trouble = document.getElementById("trouble");
@@ -180,7 +172,31 @@ document.getElementById("save").addEventListener("click", () => {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 });
-</script>
+"""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+<span id="done" role="status"></span>
+<button id="next" type="button">Next without a grade</button>
+<button id="save" type="button">Save as TSV</button>
+<p id="trouble" role="alert" hidden></p>
+</header>
+<main></main>
+<noscript>
+<p>This form needs JavaScript. The same sheet can be filled in as a text file.</p>
+</noscript>
+<script type="application/json" id="data">{data}</script>
+<script>{script}</script>
 </body>
 </html>
 """
